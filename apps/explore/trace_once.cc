@@ -26,8 +26,8 @@ class Observer final : public sim::explore::RunObserver {
   }
   std::unique_ptr<fabric::Fabric> Wrap(sim::World& world,
                                        std::unique_ptr<fabric::Fabric> fabric) override {
-    const auto last = static_cast<std::uint32_t>(world.nic_count() - 1);
-    const std::string& nic = world.nic(last).name;  // "machine/nic"
+    const auto last = static_cast<std::uint32_t>(world.nics().size() - 1);
+    const std::string& nic = world.nics()[last].name;  // "machine/nic"
     return trace_.Wrap(std::move(fabric), nic.substr(0, nic.find('/')), world,
                        SimulatedFabric::kEfaDirect);
   }

@@ -58,13 +58,14 @@ bool IsPossible(const std::string& operation, const std::string& outcome) {
 }
 
 void AddMatrix(const World& world, const OutcomeCounts& counts, fabric::coverage::Report& report) {
-  for (std::uint32_t i = 0; i < world.nic_count(); ++i) {
+  for (std::uint32_t i = 0; i < world.nics().size(); ++i) {
     for (std::size_t kind = 0; kind < kKinds; ++kind) {
       for (std::size_t outcome = 0; outcome < OutcomeCounts::kOutcomes; ++outcome) {
         const std::uint64_t count = counts.count(i, static_cast<OperationKind>(kind), outcome);
         if (count == 0) continue;
         const std::string& name = OutcomeNames()[outcome];
-        report.cells[{OperationNames()[kind], name.empty() ? "other" : name, world.nic(i).name}] +=
+        report
+            .cells[{OperationNames()[kind], name.empty() ? "other" : name, world.nics()[i].name}] +=
             count;
       }
     }

@@ -66,14 +66,14 @@ NicState& Neighbour::ProxyOf(std::uint8_t nic) {
   std::unique_ptr<Proxy>& proxy = proxies_[nic];
   if (proxy != nullptr) return proxy->state();
   World& world = context_.world;
-  const auto index = static_cast<std::uint32_t>(world.nic_count());
+  const auto index = static_cast<std::uint32_t>(world.nics().size());
   const Profile& profile = context_.node.profile();
   proxy = std::make_unique<Proxy>(world.surroundings(), *this, index, slot_,
                                   absl::StrCat("machine-", slot_, "/", profile.nics[nic].name),
                                   GidOf(context_.fabric, {.machine = slot_, .nic = nic}), profile);
   proxy->state().port.rail = RailOf(profile, nic);
   proxy->state().zone = context_.directory.At(slot_).zone.load(std::memory_order_relaxed);
-  world.Enter(proxy->state());
+  world.nics().Enter(proxy->state());
   context_.owners.resize(index + 1u);
   context_.owners[index] = this;
   if (present()) proxy->Revive();

@@ -15,13 +15,13 @@ Network::Network(World& world, Node& node, Directory& directory, FarMachines* fa
                .far = far,
                .fabric = fabric,
                .cross_memory = cross_memory} {
-  world.UseNeighbours(this);
+  world.nics().UseNeighbours(this);
   world.observers().Add(*this);
 }
 
 Network::~Network() {
   context_.world.observers().Remove(*this);
-  context_.world.UseNeighbours(nullptr);
+  context_.world.nics().UseNeighbours(nullptr);
 }
 
 void Network::OnGone(const Operation& operation) {

@@ -195,23 +195,17 @@ sim::QueuePair& BenchNic::OpenQueuePair(sim::QueuePairAttributes attributes) {
 Bench::Bench(sim::Profile wanted) : profile(std::move(wanted)) { observers.Add(told); }
 
 BenchNic& Bench::AddNic() {
-  const auto index = static_cast<std::uint32_t>(nics_.size());
-  nics_.push_back(std::make_unique<BenchNic>(*this, index, profile));
-  return *nics_.back();
-}
-
-sim::NicState* Bench::Find(const sim::Gid& gid) {
-  for (const auto& nic : nics_) {
-    if (nic->state.gid == gid) return &nic->state;
-  }
-  return nullptr;
+  const auto index = static_cast<std::uint32_t>(nics.size());
+  owned_.push_back(std::make_unique<BenchNic>(*this, index, profile));
+  nics.Enter(owned_.back()->state);
+  return *owned_.back();
 }
 
 BenchNic& Bench::NicOf(const sim::QueuePair& queue_pair) { return *owners_.at(queue_pair.serial); }
 
 std::uint16_t Bench::KnowPeer(BenchNic& at, const BenchNic& peer) {
-  return Must(
-      at.state.handles.Create(kDomain, peer.state.gid, Find(peer.state.gid), peer.state.index()));
+  const sim::Gid& gid = peer.state.gid;
+  return Must(at.state.handles.Create(kDomain, gid, nics.Find(gid), peer.state.index()));
 }
 
 void Bench::Introduce(BenchNic& a, BenchNic& b) {

@@ -41,6 +41,7 @@
 #include "drydock/sim/device/fault_points.h"
 #include "drydock/sim/device/landing.h"
 #include "drydock/sim/device/nic_state.h"
+#include "drydock/sim/device/nic_table.h"
 #include "drydock/sim/device/observer.h"
 #include "drydock/sim/device/operation.h"
 #include "drydock/sim/device/operation_table.h"
@@ -226,7 +227,7 @@ struct BenchNic {
 using Entry = fabric::efa_queue::Completion;
 
 // The surroundings of all NICs of a test.
-class Bench final : private sim::NicDirectory {
+class Bench final {
  public:
   explicit Bench(sim::Profile profile = Plain());
   Bench(const Bench&) = delete;
@@ -282,14 +283,13 @@ class Bench final : private sim::NicDirectory {
   sim::Observers observers;
   RecordingObserver told;
   ScriptedFaults faults;
-  sim::Surroundings around{1, timeline, deferred, operations, wire, bus, observers, *this};
+  sim::NicTable nics;
+  sim::Surroundings around{1, timeline, deferred, operations, wire, bus, observers, nics};
 
  private:
   friend struct BenchNic;
 
-  sim::NicState* Find(const sim::Gid& gid) override;
-
-  std::vector<std::unique_ptr<BenchNic>> nics_;
+  std::vector<std::unique_ptr<BenchNic>> owned_;
   std::map<std::uint32_t, BenchNic*> owners_;  // by the queue pair's serial
   std::map<std::uint32_t, fabric::efa_queue::Producer> send_producers_;
   std::map<std::uint32_t, fabric::efa_queue::Producer> receive_producers_;

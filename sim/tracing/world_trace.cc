@@ -72,20 +72,20 @@ WorldTrace::Machine& WorldTrace::MachineOf(const NicState& nic) {
 }
 
 WorldTrace::Machine* WorldTrace::FindMachine(std::string_view name) {
-  for (std::uint32_t i = 0; i < world_.nic_count(); ++i) {
-    const std::string_view full = world_.nic(i).name;
+  for (std::uint32_t i = 0; i < world_.nics().size(); ++i) {
+    const std::string_view full = world_.nics()[i].name;
     const std::size_t slash = full.find('/');
     const bool its =
         full == name || full.substr(slash + 1) == name || full.substr(0, slash) == name;
-    if (its) return &MachineOf(world_.nic(i));
+    if (its) return &MachineOf(world_.nics()[i]);
   }
   return nullptr;
 }
 
 std::uint32_t WorldTrace::MarksOf(std::string_view name) {
   if (const Machine* machine = FindMachine(name)) return machine->marks;
-  const bool empty = world_.nic_count() == 0;
-  const std::uint16_t node = empty ? recorder_.Node("world") : MachineOf(world_.nic(0)).node;
+  const bool empty = world_.nics().size() == 0;
+  const std::uint16_t node = empty ? recorder_.Node("world") : MachineOf(world_.nics()[0]).node;
   return recorder_.TrackOf({node, TrackKind::kMarks, 0, ""});
 }
 

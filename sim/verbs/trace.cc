@@ -48,7 +48,7 @@ OperationKind KindOf(efa::Operation operation) {
 }
 
 std::string MachineOf(const World& world) {
-  const std::string& name = world.nic(0).name;  // "machine-0/rdmap79s0"
+  const std::string& name = world.nics()[0].name;  // "machine-0/rdmap79s0"
   return name.substr(0, name.find('/'));
 }
 
@@ -81,7 +81,7 @@ Trace::Trace(std::string path, World& world, std::uint64_t seed,
              fabric::faults::FaultEngine* engine)
     : path_(std::move(path)),
       pid_(getpid()),
-      recorder_(OptionsFor(seed, world.nic(0).profile.name)),
+      recorder_(OptionsFor(seed, world.nics()[0].profile.name)),
       devices_(std::make_unique<WorldTrace>(world, recorder_, engine)),
       node_(recorder_.Node(MachineOf(world))) {}
 

@@ -236,8 +236,8 @@ TEST(DeterminismTest, DrawsOfOnePurposeDoNotDisturbAnother) {
   for (std::uint64_t operation = 0; operation < 1000; ++operation) {
     const auto send = [operation](Lab& lab) {
       const sim::Wire& wire = lab.world().wire();
-      return wire.Send(lab.world().nic(0).port, lab.world().nic(2).port, wire.DrawsOf(operation),
-                       sim::DrawPurpose::kRequest, 0, false);
+      return wire.Send(lab.world().nics()[0].port, lab.world().nics()[2].port,
+                       wire.DrawsOf(operation), sim::DrawPurpose::kRequest, 0, false);
     };
     EXPECT_EQ(send(with).delay, send(without).delay);
     EXPECT_FALSE(send(without).twice);

@@ -72,8 +72,8 @@ std::vector<CounterValue> NamedCounters(const DeviceCounters& counters) {
 
 std::vector<NicMetrics> MetricsOf(const World& world) {
   std::vector<NicMetrics> all;
-  for (std::uint32_t i = 0; i < world.nic_count(); ++i) {
-    const NicState& nic = world.nic(i);
+  for (std::uint32_t i = 0; i < world.nics().size(); ++i) {
+    const NicState& nic = world.nics()[i];
     if (nic.elsewhere) continue;
     NicMetrics metrics;
     const std::size_t slash = nic.name.find('/');  // "server/rdmap79s0"

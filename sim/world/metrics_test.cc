@@ -52,7 +52,7 @@ TEST(MetricsTest, AreOfEachNicOfEachMachine) {
   ASSERT_EQ(s.a.endpoint->Write(s.a.WriteTo(s.b, 0, 100, 1)), ErrorCode::kOk);
   EXPECT_TRUE(s.lab.Take(s.a, 1).ok());
   const std::vector<NicMetrics> all = sim::MetricsOf(s.lab.world());
-  ASSERT_EQ(all.size(), s.lab.world().nic_count());
+  ASSERT_EQ(all.size(), s.lab.world().nics().size());
   EXPECT_EQ(all[0].node, "initiator");
   EXPECT_EQ(all[0].nic, s.a.fabric->nics()[0].name);
   EXPECT_EQ(all[0].source, "simulated");

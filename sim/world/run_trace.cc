@@ -124,7 +124,7 @@ void Tracer::NoteFetch(const LoggedEvent& event) {
   entry->immediate = operation->immediate;
   entry->fetched = began_ + event.time;
   for (const std::uint32_t nic : {entry->from, entry->to}) {
-    if (nic < RunTrace::kMostNics) trace_.nics[nic] = Shorten(world_->nic(nic).name);
+    if (nic < RunTrace::kMostNics) trace_.nics[nic] = Shorten(world_->nics()[nic].name);
   }
 }
 

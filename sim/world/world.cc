@@ -23,7 +23,7 @@ World::World(std::uint64_t seed, const Profile& profile, const WorldOptions& opt
               .wire = wire_,
               .bus = bus_,
               .observers = observers_,
-              .nics = *this},
+              .nics = nics_},
       log_writer_(std::make_unique<LogWriter>(timeline_, log_)),
       checks_(std::make_unique<Checks>(timeline_, deferred_, operations_, bus_)) {
   const bool is_virtual = options.clock == ClockKind::kVirtual;
@@ -55,22 +55,10 @@ Node& World::AddNode(std::string name, const Profile& profile, const NodeIdentit
         profile));
     nics.back()->state().zone = identity.zone;
     nics.back()->state().port.rail = RailOf(profile, i);
-    Enter(nics.back()->state());
+    nics_.Enter(nics.back()->state());
   }
   nodes_.push_back(std::make_unique<Node>(std::move(name), profile, std::move(nics)));
   return *nodes_.back();
-}
-
-void World::Enter(NicState& nic) {
-  DD_CHECK(nic.index() == nics_.size(), "NICs are entered in the order of their index");
-  nics_.push_back(&nic);
-  DD_CHECK(by_gid_.emplace(nic.gid, &nic).second, "two NICs have one GID");
-}
-
-NicState* World::Find(const Gid& gid) {
-  const auto found = by_gid_.find(gid);
-  if (found != by_gid_.end()) return found->second;
-  return neighbours_ == nullptr ? nullptr : neighbours_->Find(gid);
 }
 
 void World::Block(Node& from, Node& to) {

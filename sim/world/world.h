@@ -26,12 +26,12 @@
 #include <utility>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "drydock/coro/clock.h"
 #include "drydock/coro/time.h"
 #include "drydock/fabric/peer_memory.h"
 #include "drydock/sim/checks/finding.h"
 #include "drydock/sim/device/nic.h"
+#include "drydock/sim/device/nic_table.h"
 #include "drydock/sim/device/observer.h"
 #include "drydock/sim/device/operation_table.h"
 #include "drydock/sim/device/surroundings.h"
@@ -77,7 +77,7 @@ struct WorldOptions {
 inline constexpr WorldOptions kAsFastAsItGoes{.clock = ClockKind::kReal, .delays = false};
 
 // Not thread-safe. Outlives every fabric that was opened on it.
-class World final : public coro::Clock, private NicDirectory {
+class World final : public coro::Clock {
  public:
   // `profile` outlives the world.
   World(std::uint64_t seed, const Profile& profile, const WorldOptions& options = {});
@@ -95,15 +95,9 @@ class World final : public coro::Clock, private NicDirectory {
   Node& AddNode(std::string name, const Profile& profile);
   // Adds one that stands in a network of several worlds.
   Node& AddNode(std::string name, const Profile& profile, const NodeIdentity& identity);
-  // All NICs, those of other processes among them, by their index.
-  std::size_t nic_count() const { return nics_.size(); }
-  NicState& nic(std::uint32_t index) { return *nics_[index]; }
-  const NicState& nic(std::uint32_t index) const { return *nics_[index]; }
-  // Enters a NIC of another process (sim/hosts), whose index is nic_count().
-  void Enter(NicState& nic);
-  // Asked from now on for NICs that this world lacks; null: none is. Outlives the world's use.
-  void UseNeighbours(NicDirectory* neighbours) { neighbours_ = neighbours; }
-
+  // All of their NICs.
+  NicTable& nics() { return nics_; }
+  const NicTable& nics() const { return nics_; }
   // Nothing passes from one machine to the other from now on, as when a security group lacks a
   // rule; Unblock ends it.
   void Block(Node& from, Node& to);
@@ -153,9 +147,6 @@ class World final : public coro::Clock, private NicDirectory {
   const Digest& digest() const { return log_.digest(); }
 
  private:
-  // --- NicDirectory ---
-  NicState* Find(const Gid& gid) override;
-
   const std::optional<Profile> undelayed_;
   const Profile& profile_;
   EventLog log_;
@@ -171,10 +162,8 @@ class World final : public coro::Clock, private NicDirectory {
   const std::unique_ptr<LogWriter> log_writer_;
   const std::unique_ptr<Checks> checks_;
   std::unique_ptr<FaultModel> faults_;  // null: no fault plan
+  NicTable nics_;
   std::vector<std::unique_ptr<Node>> nodes_;
-  std::vector<NicState*> nics_;                 // index = NicState::index()
-  absl::flat_hash_map<Gid, NicState*> by_gid_;  // only looked up
-  NicDirectory* neighbours_ = nullptr;
 };
 
 }  // namespace drydock::sim
