@@ -49,23 +49,17 @@ def _with_options(kwargs):
 _GTEST = _label("@com_google_googletest//:gtest")
 _GTEST_MAIN = _label("@com_google_googletest//:gtest_main")
 
-# Packages whose users see the simulated world (sim/world), and which the world does not depend on.
+# Packages that see the simulated world (sim/world) with those below them, as do their users. The world depends on none of them.
 _WITH_A_WORLD = [
-    "apps/museum",
+    "apps",
     "sim/capture",
     "sim/checks/programs",
     "sim/cluster",
     "sim/coverage",
     "sim/driver",
     "sim/explore",
-    "sim/explore/classics",
-    "sim/explore/corpus",
-    "sim/explore/corpus/testing",
-    "sim/explore/testing",
     "sim/hosts",
-    "sim/hosts/testing",
     "sim/rdm",
-    "sim/rdm/testing",
     "sim/testing",
     "sim/tracing",
     "sim/verbs",
@@ -73,13 +67,13 @@ _WITH_A_WORLD = [
     "testing/harness",
 ]
 
+def _is_below(package, roots):
+    return bool([root for root in roots if package == root or package.startswith(root + "/")])
+
 def _sees_a_world(deps):
-    if native.package_name() in _WITH_A_WORLD:
+    if _is_below(native.package_name(), _WITH_A_WORLD) or "//sim/world" in deps:
         return True
-    for dep in deps:
-        if dep == "//sim/world" or dep.startswith("//") and dep[2:].split(":")[0] in _WITH_A_WORLD:
-            return True
-    return False
+    return bool([dep for dep in deps if dep.startswith("//") and _is_below(dep[2:].split(":")[0], _WITH_A_WORLD)])
 
 def _precompiled_for(srcs, deps):
     """The precompiled header, of those in //bazel, for these sources of ours; or None: they are no C++, or not known yet."""
@@ -88,16 +82,23 @@ def _precompiled_for(srcs, deps):
     googletest = [dep for dep in deps if dep.endswith("//:gtest") or dep.endswith("//:gtest_main")]
     if _sees_a_world(deps):
         return "world_googletest" if googletest else "world"
-    return "googletest" if googletest else "abseil"
+    return "googletest" if googletest else "packages"
 
 # A library is compiled once and run by many tests: those of the simulator take a fifth of the time, and a source of it a sixth
 # more to compile. Clang inlines nothing of ours here, so that a debugger still sees every call.
 OPTIMISED = ["-O1"]
 
+# What programs do themselves takes no time beside what they simulate, and JSON is templates: optimised, a source of it takes
+# twice as long to compile.
+_JSON = "@nlohmann_json//:json"
+
+def _is_worth_optimising(kwargs):
+    return not kwargs.get("testonly") and not _is_below(native.package_name(), ["apps"]) and _JSON not in kwargs.get("deps", [])
+
 def _with_precompiled(kwargs, optimised = False):
     deps = kwargs.get("deps", [])
     name = _precompiled_for(kwargs.get("srcs", []), deps)
-    optimised = optimised and name in ["abseil", "world"]
+    optimised = optimised and name in ["packages", "world"]
     if optimised:
         name += "_optimised"
     if IS_OURS and CLANG_VERSION and name:
@@ -122,7 +123,7 @@ def _ours(kwargs, optimised = False):
 
 def dd_cc_library(**kwargs):
     # No shared library of each: nothing links one, and //... would make them all.
-    cc_library(linkstatic = True, **_ours(kwargs, optimised = not kwargs.get("testonly")))
+    cc_library(linkstatic = True, **_ours(kwargs, optimised = _is_worth_optimising(kwargs)))
 
 def dd_cc_binary(**kwargs):
     cc_binary(**_ours(kwargs))

@@ -4,14 +4,14 @@ A precompiled header (PCH) is used by giving every source `-include-pch NAME.pch
 options. See docs/decisions/0020-precompiled-headers.md.
 """
 
-load("@drydock_system//:config.bzl", "ABSEIL_VERSION", "CLANG_VERSION", "GOOGLETEST_VERSION")
+load("@drydock_system//:config.bzl", "ABSEIL_VERSION", "CLANG_VERSION", "GOOGLETEST_VERSION", "JSON_VERSION")
 load("@rules_cc//cc:action_names.bzl", "CPP_COMPILE_ACTION_NAME")
 load("@rules_cc//cc:defs.bzl", "CcInfo", "cc_common")
 load("@rules_cc//cc:find_cc_toolchain.bzl", "find_cc_toolchain")
 
 # The compiler and the packages are no inputs that Bazel sees. In the command line, another version of one of them compiles
 # everything anew.
-_VERSIONS = "-DDRYDOCK_VERSIONS=%d" % hash("%s, %s, %s" % (CLANG_VERSION, ABSEIL_VERSION, GOOGLETEST_VERSION))
+_VERSIONS = "-DDRYDOCK_VERSIONS=%d" % hash(", ".join([CLANG_VERSION, ABSEIL_VERSION, GOOGLETEST_VERSION, JSON_VERSION]))
 
 # As layering_check has it: a header and its readers must agree, and without that feature it checks nothing.
 _STRICT = "-fmodules-strict-decluse"

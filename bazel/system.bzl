@@ -181,6 +181,7 @@ IS_GCC = %r  # whether the compiler that Bazel uses is one
 CLANG_VERSION = %r  # of the compiler that Bazel uses; empty if that is no Clang, or if the libraries are not the machine's
 GOOGLETEST_VERSION = %r
 ABSEIL_VERSION = %r
+JSON_VERSION = %r
 """
 
 def _compiler_version(ctx):
@@ -195,14 +196,16 @@ def _config_impl(ctx):
     compiler = _compiler_version(ctx)
     is_clang = "clang version" in compiler and "Apple" not in compiler  # whose precompiled headers nobody has tried
     clang = compiler.split("\n")[0] if ctx.attr.packaged and is_clang else ""
-    versions = [_pkg_config(ctx, "--modversion", module) or "" for module in ["gmock", "absl_base"]] if ctx.attr.packaged else ["", ""]
+    versions = [""] * 3
+    if ctx.attr.packaged:
+        versions = [_pkg_config(ctx, "--modversion", module) or "" for module in ["gmock", "absl_base", "nlohmann_json"]]
     ctx.file("config.bzl", _CONFIG % tuple(["Free Software Foundation" in compiler, clang] + versions))
 
 _config = repository_rule(
     implementation = _config_impl,
     local = True,
     environ = _ENVIRON + ["CC"],
-    attrs = {"packaged": attr.bool(doc = "Whether GoogleTest and Abseil are the machine's, too.")},
+    attrs = {"packaged": attr.bool(doc = "Whether GoogleTest, Abseil and nlohmann/json are the machine's, too.")},
 )
 
 _ABSL = {

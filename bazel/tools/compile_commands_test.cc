@@ -47,7 +47,7 @@ TEST(CompileCommandsTest, PathsOfBazelBecomeAbsolute) {
 
 TEST(CompileCommandsTest, WhatOnlyGccReadsIsLeftOut) {
   const json database = Database(Actions(R"(["gcc", "-fno-canonical-system-headers",
-      "--param=ggc-min-heapsize=600000", "-include", "bazel/abseil.h", "-Winvalid-pch", "-Wall",
+      "--param=ggc-min-heapsize=600000", "-include", "bazel/packages.h", "-Winvalid-pch", "-Wall",
       "-freorder-blocks-algorithm=simple", "-Wno-error=invalid-pch", "-c", "a.cc"])"));
   EXPECT_THAT(database[0]["arguments"], ElementsAre("gcc", "-Wall", "-c", "a.cc"));
 }

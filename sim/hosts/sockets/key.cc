@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kDigits = 32;
 
-absl::Status Failure(const std::string& file, const std::string& what) {
+absl::Status FileFailed(const std::string& file, const std::string& what) {
   return absl::UnavailableError(absl::StrCat("key file ", file, ": ", what));
 }
 
@@ -30,7 +30,7 @@ int DigitOf(char letter) {
 
 absl::StatusOr<Key> ReadFrom(int fd, const std::string& file) {
   struct stat status;
-  if (fstat(fd, &status) != 0) return Failure(file, std::strerror(errno));
+  if (fstat(fd, &status) != 0) return FileFailed(file, std::strerror(errno));
   if (status.st_uid != geteuid() || (status.st_mode & 077) != 0) {
     return absl::PermissionDeniedError(absl::StrCat(
         "key file ", file, ": has to be this user's, and nobody else's to read (chmod 600)"));
@@ -56,13 +56,13 @@ absl::Status WriteNew(const std::string& path) {
   for (const std::byte byte : key) absl::StrAppend(&text, absl::Hex(byte, absl::kZeroPad2));
   text += '\n';
   const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0) return Failure(path, std::strerror(errno));
+  if (fd < 0) return FileFailed(path, std::strerror(errno));
   const bool written = write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
   const int error = errno;
   close(fd);
   if (written) return absl::OkStatus();
   unlink(path.c_str());
-  return Failure(path, std::strerror(error));
+  return FileFailed(path, std::strerror(error));
 }
 
 }  // namespace
@@ -81,7 +81,7 @@ absl::StatusOr<Key> ReadKey(const std::string& file) {
     return absl::NotFoundError(absl::StrCat(
         "key file ", file, ": not there (copy it from the computer where the network began)"));
   }
-  if (fd < 0) return Failure(file, std::strerror(errno));
+  if (fd < 0) return FileFailed(file, std::strerror(errno));
   absl::StatusOr<Key> key = ReadFrom(fd, file);
   close(fd);
   return key;
@@ -101,7 +101,7 @@ absl::StatusOr<Key> ReadOrMakeKey(const std::string& file) {
   const bool named = link(fresh.c_str(), file.c_str()) == 0 || errno == EEXIST;
   const int error = errno;
   unlink(fresh.c_str());
-  return named ? ReadKey(file) : Failure(file, std::strerror(error));
+  return named ? ReadKey(file) : FileFailed(file, std::strerror(error));
 }
 
 }  // namespace drydock::sim

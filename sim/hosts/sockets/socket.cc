@@ -55,7 +55,7 @@ void Tune(int fd) {
   Set(fd, IPPROTO_TCP, TCP_SYNCNT, 1);
 }
 
-absl::Status Failure(const char* what, int error) {
+absl::Status CallFailed(const char* what, int error) {
   return absl::UnavailableError(absl::StrCat(what, ": ", std::strerror(error)));
 }
 
@@ -63,7 +63,7 @@ absl::StatusOr<Socket> New(const SocketAddress& address) {
   if (!address.IsSound()) return absl::UnavailableError("socket: no address of IPv4 or IPv6");
   const int fd =
       socket(address.get()->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP);
-  if (fd < 0) return Failure("socket", errno);
+  if (fd < 0) return CallFailed("socket", errno);
   return Socket(fd);
 }
 
@@ -145,7 +145,7 @@ absl::StatusOr<Socket> Socket::Dial(const SocketAddress& address) {
   if (!socket.ok()) return socket;
   Tune(socket->fd());
   if (connect(socket->fd(), address.get(), address.size()) != 0 && errno != EINPROGRESS) {
-    return Failure("connect", errno);
+    return CallFailed("connect", errno);
   }
   return socket;
 }
@@ -157,11 +157,11 @@ absl::StatusOr<Socket> Socket::Bind(const SocketAddress& address) {
   if (bind(socket->fd(), address.get(), address.size()) == 0) return socket;
   if (errno == EADDRINUSE) return absl::AlreadyExistsError("bind: somebody has the address");
   if (errno == EADDRNOTAVAIL) return absl::OutOfRangeError("bind: no address of this computer");
-  return Failure("bind", errno);
+  return CallFailed("bind", errno);
 }
 
 absl::Status Socket::Listen() {
-  return listen(fd_, SOMAXCONN) == 0 ? absl::OkStatus() : Failure("listen", errno);
+  return listen(fd_, SOMAXCONN) == 0 ? absl::OkStatus() : CallFailed("listen", errno);
 }
 
 Socket Socket::Accept() {
