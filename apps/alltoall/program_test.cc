@@ -246,8 +246,15 @@ TEST_P(ProcessesTest, OtherFlagsAreRefused) {
   }
 }
 
+// Not with shm: who is killed inside the provider takes its spin lock along, and peers wait for it
+// for ever, in the provider (fabric/libfabric/README.md).
+class KilledRankTest : public ProcessesTest {};
+
+INSTANTIATE_TEST_SUITE_P(Providers, KilledRankTest, ::testing::Values("tcp"),
+                         [](const auto& one) { return std::string(one.param); });
+
 // The machine of a rank falls silent: every other rank says so, and ends.
-TEST_P(ProcessesTest, ARankThatIsKilledIsOneErrorOfEachOther) {
+TEST_P(KilledRankTest, IsOneErrorOfEachOther) {
   ASSERT_NO_FATAL_FAILURE(Start(3, {"--tokens=16", "--rounds=40", "--timeout=3"}));
   ASSERT_TRUE(ranks_[0]->WaitForText("progress").ok());  // 10 rounds are done
   ranks_[1]->Signal(SIGKILL);
