@@ -13,12 +13,13 @@ load("@rules_cc//cc:find_cc_toolchain.bzl", "find_cc_toolchain")
 # everything anew.
 _VERSIONS = "-DDRYDOCK_VERSIONS=%d" % hash(", ".join([CLANG_VERSION, ABSEIL_VERSION, GOOGLETEST_VERSION, JSON_VERSION]))
 
-# As layering_check has it: a header and its readers must agree, and without that feature it checks nothing.
-_STRICT = "-fmodules-strict-decluse"
+# As layering_check has them, the second since Bazel 7: a header and its readers must agree, and without that feature they
+# change nothing.
+_MODULES = ["-fmodules-strict-decluse", "-Xclang", "-fno-cxx-modules"]
 
 # What a source that includes //bazel:NAME needs in its copts.
 def precompiled_copts(name):
-    return [_VERSIONS, "-isysroot", ".", _STRICT, "-include-pch", "$(BINDIR)/bazel/%s.pch" % name]
+    return [_VERSIONS, "-isysroot", "."] + _MODULES + ["-include-pch", "$(BINDIR)/bazel/%s.pch" % name]
 
 # Every action has a folder of its own, which /proc/self/cwd names everywhere: what lies in it is written down relative to it,
 # and found relative to the -isysroot of the reader.
@@ -33,8 +34,7 @@ _MAKE = [
     _HERE,
     "-Xclang",
     "-fno-pch-timestamp",  # the same bytes whenever it is made
-    _STRICT,
-]
+] + _MODULES
 
 def _compile_flags(ctx, toolchain, source, output, copts, context):
     """The command line of a C++ source of this configuration, except that `source` is a header."""

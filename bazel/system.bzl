@@ -178,28 +178,43 @@ HAVE_PMIX = _pmix
 NVCC = _nvcc  # absolute path, or empty
 NVCC_VERSION = _nvcc_version
 IS_GCC = %r  # whether the compiler that Bazel uses is one
-CLANG_VERSION = %r  # of the compiler that Bazel uses; empty if that is no Clang, or if the libraries are not the machine's
+CLANG_VERSION = %r  # of the compiler that Bazel uses; empty if it cannot precompile headers, or if the libraries are not the machine's
 GOOGLETEST_VERSION = %r
 ABSEIL_VERSION = %r
 JSON_VERSION = %r
 """
 
-def _compiler_version(ctx):
+def _compiler(ctx):
+    """Its path and its version; both empty if there is none."""
     name = ctx.os.environ.get("CC") or "gcc"  # as Bazel's own search for a compiler
     compiler = ctx.path(name) if name.startswith("/") else ctx.which(name)
     result = ctx.execute([compiler, "--version"]) if compiler else None
-    return result.stdout if result and result.return_code == 0 else ""
+    return (compiler, result.stdout) if result and result.return_code == 0 else ("", "")
+
+def _has_movable_headers(ctx, clang):
+    """Whether its precompiled headers name their sources relative to the -isysroot of the reader (precompiled.bzl).
+
+    Clang 21 keeps the whole path, in spite of -relocatable-pch, which Bazel refuses in a list of dependencies."""
+    ctx.file("probe/probe.h", "")
+    ctx.file("probe/probe.cc", "")
+    folder = str(ctx.path("probe").realpath)
+    make = ["-x", "c++-header", "-relocatable-pch", "-isysroot", folder, "probe.h", "-o", "probe.pch"]
+    use = ["-isysroot", ".", "-include-pch", "probe.pch", "-MD", "-MF", "probe.d", "-c", "probe.cc", "-o", "probe.o"]
+    for arguments in [make, use]:
+        if ctx.execute([clang] + arguments, working_directory = folder).return_code != 0:
+            return False
+    return folder not in ctx.read("probe/probe.d")
 
 def _config_impl(ctx):
     ctx.file("WORKSPACE", "workspace(name = \"%s\")\n" % ctx.name)
     ctx.file("BUILD", "")
-    compiler = _compiler_version(ctx)
-    is_clang = "clang version" in compiler and "Apple" not in compiler  # whose precompiled headers nobody has tried
-    clang = compiler.split("\n")[0] if ctx.attr.packaged and is_clang else ""
+    compiler, version = _compiler(ctx)
+    is_clang = "clang version" in version and "Apple" not in version  # whose precompiled headers nobody has tried
+    precompiles = ctx.attr.packaged and is_clang and _has_movable_headers(ctx, compiler)
     versions = [""] * 3
     if ctx.attr.packaged:
         versions = [_pkg_config(ctx, "--modversion", module) or "" for module in ["gmock", "absl_base", "nlohmann_json"]]
-    ctx.file("config.bzl", _CONFIG % tuple(["Free Software Foundation" in compiler, clang] + versions))
+    ctx.file("config.bzl", _CONFIG % tuple(["Free Software Foundation" in version, version.split("\n")[0] if precompiles else ""] + versions))
 
 _config = repository_rule(
     implementation = _config_impl,

@@ -12,14 +12,17 @@ std::uint32_t Schedule::RankOf(OpIndex op) const {
 bool operator==(const Schedule& a, const Schedule& b) {
   if (a.ranks() != b.ranks()) return false;
   for (std::uint32_t rank = 0; rank < a.ranks(); ++rank) {
-    const auto [a_begin, a_end] = a.OpsOf(rank);
-    const auto [b_begin, b_end] = b.OpsOf(rank);
+    // A lambda cannot capture a structured binding by its name everywhere.
+    const OpIndex a_begin = a.OpsOf(rank).first;
+    const OpIndex a_end = a.OpsOf(rank).second;
+    const OpIndex b_begin = b.OpsOf(rank).first;
+    const OpIndex b_end = b.OpsOf(rank).second;
     if (!std::ranges::equal(a.ops().subspan(a_begin, a_end - a_begin),
                             b.ops().subspan(b_begin, b_end - b_begin))) {
       return false;
     }
     for (OpIndex i = 0; i < a_end - a_begin; ++i) {
-      const auto same = [a_begin = a_begin, b_begin = b_begin](const Edge& of_a, const Edge& of_b) {
+      const auto same = [a_begin, b_begin](const Edge& of_a, const Edge& of_b) {
         return of_a.after - a_begin == of_b.after - b_begin && of_a.begins == of_b.begins;
       };
       if (!std::ranges::equal(a.Followers(a_begin + i), b.Followers(b_begin + i), same)) {
