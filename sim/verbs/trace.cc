@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "drydock/fabric/error.h"
 #include "drydock/fabric/trace/perfetto.h"
+#include "drydock/sim/verbs/telling.h"
 
 namespace drydock::sim::verbs {
 namespace {
@@ -34,17 +35,6 @@ fabric::trace::RecorderOptions OptionsFor(std::uint64_t seed, const std::string&
   options.info.seed = seed;
   options.capacity = kMostEvents;
   return options;
-}
-
-OperationKind KindOf(efa::Operation operation) {
-  switch (operation) {
-    case efa::Operation::kWrite:
-      return OperationKind::kWrite;
-    case efa::Operation::kRead:
-      return OperationKind::kRead;
-    default:
-      return OperationKind::kSend;
-  }
 }
 
 std::string MachineOf(const World& world) {
