@@ -3,7 +3,7 @@
 `dd_seed_test` is for the packages of other projects as well, which name Drydock's targets by Label.
 """
 
-load("@drydock_system//:config.bzl", "CLANG_VERSION", "HAVE_ASIO", "HAVE_HWLOC", "HAVE_LIBFABRIC", "HAVE_PMIX", "IS_GCC")
+load("@drydock_system//:config.bzl", "CLANG_VERSION", "HAVE_ASIO", "HAVE_HWLOC", "HAVE_LIBFABRIC", "HAVE_PMIX", "IS_GCC", "PACKAGE_COPTS")
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
 load("//bazel:include.bzl", "with_links")
 load("//bazel:precompiled.bzl", "precompiled_copts")
@@ -26,7 +26,7 @@ _WARNINGS = [
 ]
 
 # Elsewhere nobody asks for our warnings, and .bazelrc does not ask for C++20.
-COPTS = _WARNINGS if IS_OURS else ["-std=c++20"]
+COPTS = (_WARNINGS if IS_OURS else ["-std=c++20"]) + PACKAGE_COPTS
 
 # Turned on by every package that holds C++ (the first needs Clang, and does nothing with GCC).
 FEATURES = ["layering_check"]

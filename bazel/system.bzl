@@ -179,6 +179,7 @@ NVCC = _nvcc  # absolute path, or empty
 NVCC_VERSION = _nvcc_version
 IS_GCC = %r  # whether the compiler that Bazel uses is one
 CLANG_VERSION = %r  # of the compiler that Bazel uses; empty if it cannot precompile headers, or if the libraries are not the machine's
+PACKAGE_COPTS = %r  # what sources need that use the machine's C++ libraries
 GOOGLETEST_VERSION = %r
 ABSEIL_VERSION = %r
 JSON_VERSION = %r
@@ -205,16 +206,23 @@ def _has_movable_headers(ctx, clang):
             return False
     return folder not in ctx.read("probe/probe.d")
 
+def _package_copts(clang_version):
+    """Clang 18 and later write a template's constraints into its symbols; GCC, which has made the packages, does not."""
+    major = clang_version.partition("clang version ")[2].partition(".")[0]
+    return ["-fclang-abi-compat=17"] if major.isdigit() and int(major) > 17 else []
+
 def _config_impl(ctx):
     ctx.file("WORKSPACE", "workspace(name = \"%s\")\n" % ctx.name)
     ctx.file("BUILD", "")
     compiler, version = _compiler(ctx)
     is_clang = "clang version" in version and "Apple" not in version  # whose precompiled headers nobody has tried
     precompiles = ctx.attr.packaged and is_clang and _has_movable_headers(ctx, compiler)
+    copts = []
     versions = [""] * 3
     if ctx.attr.packaged:
+        copts = _package_copts(version)
         versions = [_pkg_config(ctx, "--modversion", module) or "" for module in ["gmock", "absl_base", "nlohmann_json"]]
-    ctx.file("config.bzl", _CONFIG % tuple(["Free Software Foundation" in version, version.split("\n")[0] if precompiles else ""] + versions))
+    ctx.file("config.bzl", _CONFIG % tuple(["Free Software Foundation" in version, version.split("\n")[0] if precompiles else "", copts] + versions))
 
 _config = repository_rule(
     implementation = _config_impl,
