@@ -160,7 +160,7 @@ void Trace::OpenedQueue(const void* object, const Nic& nic, std::uint32_t depth)
                                    Number(added.nic, TrackKind::kCompletionQueue), added.nic});
 }
 
-void Trace::OpenedEndpoint(const void* object, const Nic& nic, const QueuePair& device,
+void Trace::OpenedEndpoint(const void* object, const Nic& nic, const sim::QueuePair& device,
                            const void* sends, const void* receives) {
   const Object* const send_queue = Find(sends);
   const Object* const receive_queue = Find(receives);

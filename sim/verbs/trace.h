@@ -68,7 +68,7 @@ class Trace {
   void OpenedRegion(const void* object, const Nic& nic, const Region& region);
   void OpenedQueue(const void* object, const Nic& nic, std::uint32_t depth);
   // It has its address: its qkey was set.
-  void OpenedEndpoint(const void* object, const Nic& nic, const QueuePair& device,
+  void OpenedEndpoint(const void* object, const Nic& nic, const sim::QueuePair& device,
                       const void* sends, const void* receives);
   // The peer that this address handle of the NIC leads to.
   void NamedPeer(const Nic& nic, std::uint16_t handle, const Gid& gid);
