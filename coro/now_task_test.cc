@@ -30,6 +30,7 @@ namespace {
 using ::drydock::testing_matchers::IsOkAndHolds;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Lt;
 using ::testing::Not;
 
 static_assert(!std::is_copy_constructible_v<NowTask<int>>);
@@ -371,9 +372,11 @@ TEST_F(NowTaskTest, MillionCallsUseNoStack) {
       if (i % 100 == 0) co_await StackPositionInCall(true);
       last = co_await StackPositionInCall(false);
     }
-    co_return first - last;
+    co_return first > last ? first - last : last - first;
   };
-  EXPECT_THAT(loop_.Run(measure()), IsOkAndHolds(std::uintptr_t{0}));
+  // Not all of Clang's calls of one function are equally deep. A call that kept any of it would
+  // come to megabytes.
+  EXPECT_THAT(loop_.Run(measure()), IsOkAndHolds(Lt(std::uintptr_t{256})));
 }
 
 Task<> CallOften(int times) {
