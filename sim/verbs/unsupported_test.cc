@@ -11,8 +11,8 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "drydock/sim/verbs/end.h"
@@ -143,10 +143,11 @@ TEST_F(UnsupportedTest, BuffersOfTheLibrary) {
   ibv_mr* region = sim::verbs::RegisterBuffer(end_.domain, buffer, memory + 10, 4990, kWrite);
   ASSERT_NE(region, nullptr);
   EXPECT_EQ(ibv_dereg_mr(region), 0);
-  for (const auto& [at, length] : std::vector<std::pair<std::byte*, std::size_t>>{
-           {memory + 10, 4991}, {memory - 1, 10}, {memory + 5001, 1}}) {
-    EXPECT_EQ(ErrorOf<ibv_mr>([&, at = at, length = length] {
-                return sim::verbs::RegisterBuffer(end_.domain, buffer, at, length, kWrite);
+  for (const std::span<std::byte> outside :
+       {std::span(memory + 10, 4991), std::span(memory - 1, 10), std::span(memory + 5001, 1)}) {
+    EXPECT_EQ(ErrorOf<ibv_mr>([&] {
+                return sim::verbs::RegisterBuffer(end_.domain, buffer, outside.data(),
+                                                  outside.size(), kWrite);
               }),
               EINVAL);
   }
