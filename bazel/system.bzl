@@ -3,7 +3,8 @@
 Required (Abseil, GoogleTest, Google Benchmark, nlohmann/json): a clear failure names the package.
 Optional (libfabric, rdma-core's headers, hwloc, CUDA, PMIx's headers, asio): searched in this order: the environment override, the EFA installer's prefix,
 pkg-config, system paths. An override that names a folder without the library is reported in one line. Where one is absent its target is marked incompatible, so that Bazel skips everything
-that needs it, and `HAVE_...` in `@drydock_system//:config.bzl` is False for the few places that must choose. The same file knows whether
+that needs it, and `HAVE_...` in `@drydock_system//:config.bzl` is False for the few places that must choose. Beside the target that links a library, `headers` does
+not: for code that loads it (fabric/libfabric/library.h). The same file knows whether
 the compiler is Clang, whose precompiled headers make sources cheaper (precompiled.bzl).
 """
 
@@ -143,7 +144,9 @@ def _optional_library_impl(ctx):
     ctx.file("WORKSPACE", "workspace(name = \"%s\")\n" % ctx.name)
     found = _search(ctx)
     linkopts, include = found if found else ([], "")
-    ctx.file("BUILD", _LOAD + _library(ctx.attr.target, linkopts, include, compatible = bool(found)))
+    searched = [option for option in linkopts if option.startswith("-Wl,-rpath")]
+    ctx.file("BUILD", _LOAD + _library(ctx.attr.target, linkopts, include, compatible = bool(found)) +
+                      _library("headers", searched, include, compatible = bool(found)))
     tool, version = _tool(ctx) if found and ctx.attr.tool else ("", "")
     ctx.file("config.bzl", "HAVE = %r\nTOOL = %r\nTOOL_VERSION = %r\n" % (bool(found), tool, version))
 

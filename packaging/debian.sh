@@ -11,7 +11,6 @@ packages_of() {  # FILE...
         libstdc++.so.6) echo "libstdc++6" ;;
         libgcc_s.so.1) echo "libgcc-s1" ;;
         libatomic.so.1) echo "libatomic1" ;;
-        libfabric.so.1) echo "libfabric1" ;;
         libhwloc.so.15) echo "libhwloc15" ;;
         libabsl_*.so.*) echo "libabsl${library##*.so.}" ;;
         libdrydock_verbs.so) ;;
@@ -45,6 +44,7 @@ control_drydock() {
   cat <<TEXT
 Section: devel
 Depends: $({ packages_of $(find "$1/usr/lib/drydock" -type f ! -name '*.*' ! -name drydock); echo "drydock-efa-run (= $2)"; } | joined)
+Recommends: libfabric1
 Description: programs of the EFA simulator Drydock
  One command, drydock, for the tools: doctor, info, explore, whatif, replay,
  traces, and small programs that each show one use of RDMA on AWS EFA.

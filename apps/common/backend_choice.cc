@@ -47,8 +47,8 @@ absl::Status NoLibfabric(absl::string_view what) {
 absl::StatusOr<std::unique_ptr<fabric::Fabric>> OpenProvider(const std::string& provider,
                                                              bool device_memory) {
 #ifdef DRYDOCK_HAVE_LIBFABRIC
-  return fabric::libfabric::OpenLibfabric(provider, fabric::libfabric::RealApi(),
-                                          {.device_memory = device_memory});
+  ASSIGN_OR_RETURN(fabric::libfabric::Api* const api, fabric::libfabric::RealApi());
+  return fabric::libfabric::OpenLibfabric(provider, *api, {.device_memory = device_memory});
 #else
   (void)device_memory;
   return NoLibfabric(absl::StrCat("provider '", provider, "'"));
@@ -61,6 +61,15 @@ absl::StatusOr<std::unique_ptr<fabric::Fabric>> OpenEfa(bool device_memory) {
   absl::StatusOr<std::unique_ptr<fabric::Fabric>> direct =
       OpenProvider("efa-direct", device_memory);
   return direct.ok() ? std::move(direct) : OpenProvider("efa", device_memory);
+}
+
+// What to tell of a search for EFA that found no NIC.
+const char* WhyNotEfa() {
+#ifdef DRYDOCK_HAVE_LIBFABRIC
+  return fabric::libfabric::RealApi().ok() ? "no EFA NIC here" : "no libfabric here";
+#else
+  return "built without libfabric";
+#endif
 }
 
 // Empty: efa-direct.
@@ -130,8 +139,7 @@ absl::StatusOr<BackendChoice> ChooseBackend(const BackendOptions& options) {
     return choice;
   }
   if (options.fabric == "libfabric") return efa.status();
-  const bool built_without = efa.status().code() == absl::StatusCode::kUnimplemented;
-  return Simulator(options, built_without ? "built without libfabric" : "no EFA NIC here");
+  return Simulator(options, WhyNotEfa());
 }
 
 absl::StatusOr<std::vector<ProviderOffer>> ListProviders() {
@@ -148,7 +156,8 @@ absl::StatusOr<std::vector<ProviderOffer>> ListProviders() {
     offer.nics = (*fabric)->nics().size();
     offer.layered = (*fabric)->nics().front().provider;
   };
-  for (const std::string& name : fabric::libfabric::ProviderNames(fabric::libfabric::RealApi())) {
+  ASSIGN_OR_RETURN(fabric::libfabric::Api* const api, fabric::libfabric::RealApi());
+  for (const std::string& name : fabric::libfabric::ProviderNames(*api)) {
     if (name == "efa") add("efa-direct");  // a fabric of that provider, and ours to choose by name
     add(name.substr(0, name.find(';')));
   }

@@ -16,7 +16,6 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "drydock/apps/common/library_signals.h"
 #include "drydock/coro/status_macros.h"
 
 namespace drydock::apps {
@@ -150,7 +149,6 @@ std::string HelpText(const Usage& usage) {
 }
 
 std::vector<std::string> ParseCommandLineOrExit(int argc, char** argv, const Usage& usage) {
-  TakeSignalsBack();
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   for (const std::string& argument : arguments) {
     if (argument == "--help" || argument == "-h") {

@@ -18,6 +18,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "absl/status/statusor.h"
+
 namespace drydock::fabric::libfabric {
 
 class Api {
@@ -87,8 +89,8 @@ class Api {
   virtual int Close(fid* object) = 0;
 };
 
-// The installed library. Static storage.
-Api& RealApi();
+// The installed library, which the first call loads (library.h). Static storage. Thread-safe.
+absl::StatusOr<Api*> RealApi();
 
 }  // namespace drydock::fabric::libfabric
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
+#include "drydock/fabric/libfabric/library.h"
 
 namespace drydock::fabric::libfabric {
 namespace {
@@ -83,8 +84,9 @@ ErrorCode FromErrorEntry(bool is_efa, int error, int provider_error) {
 }
 
 absl::Status ControlError(int number, absl::string_view what) {
-  return absl::Status(Describe(FromErrno(number)).status,
-                      absl::StrCat(what, ": ", fi_strerror(std::abs(number)), " (", number, ")"));
+  return absl::Status(
+      Describe(FromErrno(number)).status,
+      absl::StrCat(what, ": ", InstalledLibrary()->strerror(std::abs(number)), " (", number, ")"));
 }
 
 }  // namespace drydock::fabric::libfabric

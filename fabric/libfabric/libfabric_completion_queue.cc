@@ -15,6 +15,7 @@
 #include "drydock/coro/steady_clock.h"
 #include "drydock/fabric/libfabric/errno_mapping.h"
 #include "drydock/fabric/libfabric/libfabric_domain.h"
+#include "drydock/fabric/libfabric/library.h"
 #include "drydock/fabric/libfabric/spin_pause.h"
 #include "drydock/fabric/shared_core.h"
 
@@ -223,7 +224,7 @@ ReadResult LibfabricCompletionQueue::ReadError(Completion& completion) {
   if (completion.kind == OperationKind::kTaggedReceive) completion.tag = entry.tag;
   const char* text =
       fi_cq_strerror(core_->queue.get(), entry.prov_errno, entry.err_data, nullptr, 0);
-  last_error_ = absl::StrCat(fi_strerror(std::abs(entry.err)), "; provider error ",
+  last_error_ = absl::StrCat(InstalledLibrary()->strerror(std::abs(entry.err)), "; provider error ",
                              entry.prov_errno, text == nullptr ? "" : absl::StrCat(": ", text));
   last_data_.clear();
   if (entry.err_data != nullptr) {  // a provider may lend a buffer of its own

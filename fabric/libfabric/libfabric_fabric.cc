@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "drydock/coro/status_macros.h"
 #include "drydock/fabric/libfabric/libfabric_domain.h"
 #include "drydock/fabric/libfabric/provider_selection.h"
 
@@ -42,6 +43,12 @@ class LibfabricFabric final : public Fabric {
 };
 
 }  // namespace
+
+absl::StatusOr<std::unique_ptr<Fabric>> OpenLibfabric(absl::string_view provider,
+                                                      const LibfabricOptions& options) {
+  ASSIGN_OR_RETURN(Api* const api, RealApi());
+  return OpenLibfabric(provider, *api, options);
+}
 
 absl::StatusOr<std::unique_ptr<Fabric>> OpenLibfabric(absl::string_view provider, Api& api,
                                                       const LibfabricOptions& options) {

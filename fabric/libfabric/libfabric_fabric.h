@@ -22,9 +22,12 @@ struct LibfabricOptions {
 };
 
 // `provider`: efa, efa-direct, tcp, shm, or another name of libfabric's. kNotFound: it offers no
-// NIC here. `api` outlives everything that is opened.
+// NIC here. kFailedPrecondition: no libfabric can be loaded (library.h).
 absl::StatusOr<std::unique_ptr<Fabric>> OpenLibfabric(absl::string_view provider,
-                                                      Api& api = RealApi(),
+                                                      const LibfabricOptions& options = {});
+
+// The same over `api`, which outlives everything that is opened.
+absl::StatusOr<std::unique_ptr<Fabric>> OpenLibfabric(absl::string_view provider, Api& api,
                                                       const LibfabricOptions& options = {});
 
 }  // namespace drydock::fabric::libfabric

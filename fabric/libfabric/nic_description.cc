@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
+#include "drydock/fabric/libfabric/library.h"
 #include "drydock/fabric/libfabric/provider_selection.h"
 
 namespace drydock::fabric::libfabric {
@@ -156,7 +157,7 @@ NicInfo Describe(const fi_info& info) {
   described.name = described.domain;
   described.provider = Text(info.fabric_attr->prov_name);
   described.fabric = Text(info.fabric_attr->name);
-  described.address_format = fi_tostr(&info.addr_format, FI_TYPE_ADDR_FORMAT);
+  described.address_format = InstalledLibrary()->tostr(&info.addr_format, FI_TYPE_ADDR_FORMAT);
   described.limits = LimitsOf(info);
   described.capabilities = Attested(info);
   AddObserved(info, described.capabilities);

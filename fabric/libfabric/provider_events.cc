@@ -7,6 +7,7 @@
 #include <cstdlib>
 
 #include "drydock/fabric/libfabric/errno_mapping.h"
+#include "drydock/fabric/libfabric/library.h"
 
 namespace drydock::fabric::libfabric {
 
@@ -40,8 +41,8 @@ void ProviderEvents::Take() {
     std::fprintf(stderr,
                  "libfabric: the provider met an error that belongs to no request of this program "
                  "(a peer's, perhaps): %s; provider error %d%s%s\n",
-                 fi_strerror(std::abs(error.err)), error.prov_errno, text == nullptr ? "" : ": ",
-                 text == nullptr ? "" : text);
+                 InstalledLibrary()->strerror(std::abs(error.err)), error.prov_errno,
+                 text == nullptr ? "" : ": ", text == nullptr ? "" : text);
   }
 }
 

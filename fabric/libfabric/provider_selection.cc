@@ -12,13 +12,14 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "drydock/fabric/libfabric/errno_mapping.h"
+#include "drydock/fabric/libfabric/library.h"
 #include "drydock/fabric/libfabric/nic_description.h"
 #include "drydock/fabric/libfabric/shm_name.h"
 
 namespace drydock::fabric::libfabric {
 namespace {
 
-using HintsPointer = std::unique_ptr<fi_info, decltype(&fi_freeinfo)>;
+using HintsPointer = std::unique_ptr<fi_info, decltype(Library::freeinfo)>;
 
 // The older of the library that we were built against and the one that runs.
 std::uint32_t ApiVersion(const Api& api) {
@@ -46,7 +47,8 @@ Ask BasicAsk(absl::string_view provider) {
 }
 
 HintsPointer MakeHints(const Ask& ask) {
-  HintsPointer hints(fi_allocinfo(), &fi_freeinfo);
+  const Library& library = *InstalledLibrary();
+  HintsPointer hints(library.dupinfo(nullptr), library.freeinfo);
   hints->fabric_attr->prov_name = strdup(ask.provider.c_str());
   if (!ask.fabric_name.empty()) hints->fabric_attr->name = strdup(ask.fabric_name.c_str());
   hints->caps = ask.capabilities;

@@ -1,21 +1,24 @@
 #include <rdma/fi_cm.h>
 
 #include "drydock/fabric/libfabric/api.h"
+#include "drydock/fabric/libfabric/library.h"
 
 namespace drydock::fabric::libfabric {
 namespace {
 
-class LinkedApi final : public Api {
+class LoadedApi final : public Api {
  public:
-  std::uint32_t Version() const override { return fi_version(); }
+  explicit LoadedApi(const Library& library) : library_(library) {}
+
+  std::uint32_t Version() const override { return library_.version(); }
 
   int GetInfo(std::uint32_t version, const fi_info* hints, fi_info** info) override {
-    return fi_getinfo(version, nullptr, nullptr, 0, hints, info);
+    return library_.getinfo(version, nullptr, nullptr, 0, hints, info);
   }
-  void FreeInfo(fi_info* info) override { fi_freeinfo(info); }
+  void FreeInfo(fi_info* info) override { library_.freeinfo(info); }
 
   int OpenFabric(fi_fabric_attr* attributes, fid_fabric** fabric) override {
-    return fi_fabric(attributes, fabric, nullptr);
+    return library_.fabric(attributes, fabric, nullptr);
   }
   int OpenDomain(fid_fabric* fabric, fi_info* info, fid_domain** domain) override {
     return fi_domain(fabric, info, domain, nullptr);
@@ -71,13 +74,18 @@ class LinkedApi final : public Api {
   int TryWait(fid_fabric* fabric, fid* object) override { return fi_trywait(fabric, &object, 1); }
 
   int Close(fid* object) override { return fi_close(object); }
+
+ private:
+  const Library& library_;
 };
 
 }  // namespace
 
-Api& RealApi() {
-  static LinkedApi api;
-  return api;
+absl::StatusOr<Api*> RealApi() {
+  const absl::StatusOr<Library>& library = InstalledLibrary();
+  if (!library.ok()) return library.status();
+  static LoadedApi api(*library);
+  return &api;
 }
 
 }  // namespace drydock::fabric::libfabric

@@ -7,6 +7,7 @@
 #include <rdma/fi_eq.h>
 #include <rdma/fi_errno.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <utility>
@@ -14,17 +15,21 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "drydock/coro/status_macros.h"
+#include "drydock/fabric/libfabric/library.h"
 
 namespace drydock::gpu::gda {
 namespace {
 
+using fabric::libfabric::InstalledLibrary;
+using fabric::libfabric::Library;
+
 absl::Status Check(int error, const char* call) {
   if (error == 0) return absl::OkStatus();
-  return absl::InternalError(absl::StrCat(call, ": ", fi_strerror(-error)));
+  return absl::InternalError(absl::StrCat(call, ": ", InstalledLibrary()->strerror(-error)));
 }
 
 struct FreeInfo {
-  void operator()(fi_info* info) const { fi_freeinfo(info); }
+  void operator()(fi_info* info) const { InstalledLibrary()->freeinfo(info); }
 };
 using InfoList = std::unique_ptr<fi_info, FreeInfo>;
 
@@ -37,14 +42,16 @@ struct CloseFid {
 template <typename Fid>
 using Closing = std::unique_ptr<Fid, CloseFid>;
 
-std::string Library() {
-  return absl::StrCat("libfabric ", FI_MAJOR(fi_version()), ".", FI_MINOR(fi_version()));
+std::string VersionOf(const Library& library) {
+  const std::uint32_t version = library.version();
+  return absl::StrCat("libfabric ", FI_MAJOR(version), ".", FI_MINOR(version));
 }
 
 // What a NIC with the fabric efa-direct offers; none: why.
 absl::StatusOr<InfoList> FindNics() {
-  const InfoList hints(fi_allocinfo());
-  if (hints == nullptr) return absl::ResourceExhaustedError("fi_allocinfo: no memory");
+  ASSIGN_OR_RETURN(const Library library, InstalledLibrary());
+  const InfoList hints(library.dupinfo(nullptr));
+  if (hints == nullptr) return absl::ResourceExhaustedError("fi_dupinfo: no memory");
   hints->caps = FI_MSG | FI_RMA;
   hints->mode = FI_CONTEXT2;
   hints->ep_attr->type = FI_EP_RDM;
@@ -52,11 +59,11 @@ absl::StatusOr<InfoList> FindNics() {
   hints->fabric_attr->prov_name = strdup("efa");
   hints->fabric_attr->name = strdup("efa-direct");
   fi_info* found = nullptr;
-  const std::uint32_t version = fi_version() < FI_VERSION(2, 0) ? fi_version() : FI_VERSION(2, 0);
-  const int error = fi_getinfo(version, nullptr, nullptr, 0, hints.get(), &found);
+  const std::uint32_t version = std::min<std::uint32_t>(library.version(), FI_VERSION(2, 0));
+  const int error = library.getinfo(version, nullptr, nullptr, 0, hints.get(), &found);
   if (error == 0) return InfoList(found);
   return absl::NotFoundError(absl::StrCat(
-      Library(), " offers no NIC with the fabric efa-direct (", fi_strerror(-error),
+      VersionOf(library), " offers no NIC with the fabric efa-direct (", library.strerror(-error),
       "): it takes an EFA NIC and libfabric 2.1 or later, and queues for devices take 2.3"));
 }
 
@@ -66,7 +73,7 @@ class Endpoint final : public LibfabricEndpoint {
 
   const std::string& nic() const override { return nic_; }
   const QueueView& View() const override { return view_; }
-  std::string library() const override { return Library(); }
+  std::string library() const override { return VersionOf(*InstalledLibrary()); }
 
  private:
   absl::Status OpenQueues();
@@ -86,7 +93,8 @@ class Endpoint final : public LibfabricEndpoint {
 absl::Status Endpoint::OpenOn(fi_info* info) {
   nic_ = info->nic != nullptr ? info->nic->device_attr->name : info->domain_attr->name;
   fid_fabric* fabric = nullptr;
-  RETURN_IF_ERROR(Check(fi_fabric(info->fabric_attr, &fabric, nullptr), "fi_fabric"));
+  RETURN_IF_ERROR(
+      Check(InstalledLibrary()->fabric(info->fabric_attr, &fabric, nullptr), "fi_fabric"));
   fabric_.reset(fabric);
   fid_domain* domain = nullptr;
   RETURN_IF_ERROR(Check(fi_domain(fabric, info, &domain, nullptr), "fi_domain"));

@@ -6,6 +6,7 @@
 #include <rdma/fi_errno.h>
 
 #include "absl/strings/str_cat.h"
+#include "drydock/fabric/libfabric/library.h"
 #include "drydock/gpu/gda/libfabric_queue.h"
 
 #if __has_include(<rdma/fi_ext_efa.h>)
@@ -76,16 +77,17 @@ class ProviderOps final : public GdaOps {
 
 absl::StatusOr<std::unique_ptr<GdaOps>> OpenGdaOps(fid_domain* domain) {
   // An older library would answer with a shorter table.
-  if (FI_VERSION_LT(fi_version(), FI_VERSION(2, 3))) {
+  const fabric::libfabric::Library& library = *fabric::libfabric::InstalledLibrary();
+  if (FI_VERSION_LT(library.version(), FI_VERSION(2, 3))) {
     return absl::UnimplementedError(
-        absl::StrCat("this is libfabric ", VersionText(fi_version()), ": ", kNeeds));
+        absl::StrCat("this is libfabric ", VersionText(library.version()), ": ", kNeeds));
   }
   fi_efa_ops_gda* ops = nullptr;
   const int error =
       fi_open_ops(&domain->fid, FI_EFA_GDA_OPS, 0, reinterpret_cast<void**>(&ops), nullptr);
   if (error != 0 || ops == nullptr) {
     return absl::UnimplementedError(
-        absl::StrCat("fi_open_ops: ", fi_strerror(-error), ": ", kNeeds));
+        absl::StrCat("fi_open_ops: ", library.strerror(-error), ": ", kNeeds));
   }
   return std::make_unique<ProviderOps>(ops);
 }

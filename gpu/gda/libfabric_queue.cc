@@ -6,6 +6,7 @@
 #include "absl/strings/string_view.h"
 #include "drydock/fabric/efa_queue/layout.h"
 #include "drydock/fabric/efa_queue/ring.h"
+#include "drydock/fabric/libfabric/library.h"
 
 namespace drydock::gpu::gda {
 
@@ -14,7 +15,8 @@ namespace efa = fabric::efa_queue;
 namespace {
 
 absl::Status Failed(const char* call, int error) {
-  return absl::InternalError(absl::StrCat(call, ": ", fi_strerror(-error)));
+  return absl::InternalError(
+      absl::StrCat(call, ": ", fabric::libfabric::InstalledLibrary()->strerror(-error)));
 }
 
 absl::Status Unusable(absl::string_view what) {

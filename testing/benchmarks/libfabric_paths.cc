@@ -14,8 +14,8 @@ namespace drydock::bench {
 
 absl::StatusOr<std::unique_ptr<PairPath>> OpenRawLibfabricPath(const std::string& provider,
                                                                const Buffers& buffers) {
-  ASSIGN_OR_RETURN(const auto nics,
-                   fabric::libfabric::SelectNics(fabric::libfabric::RealApi(), provider));
+  ASSIGN_OR_RETURN(fabric::libfabric::Api* const api, fabric::libfabric::RealApi());
+  ASSIGN_OR_RETURN(const auto nics, fabric::libfabric::SelectNics(*api, provider));
   fi_info& info = *nics.front().info;
   const bool pauses = provider == "shm";
   ASSIGN_OR_RETURN(auto initiator,
