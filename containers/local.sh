@@ -61,8 +61,9 @@ build() {  # IMAGE PROGRAM...
     install "$(command -v "$tool")" "$files/usr/bin/$tool"
     with_libraries "$files" "$(command -v "$tool")"
   done
-  # What is opened by name: PMIx with its parts, and the providers of libibverbs.
-  for plugin in /usr/lib/*/libpmix.so.2 /usr/lib/*/pmix2/lib/libpmix.so.2 /usr/lib/*/pmix2/lib/pmix/*.so /usr/lib/*/libibverbs/*.so \
+  # What is opened by name: libfabric, PMIx with its parts, and the providers of libibverbs.
+  for plugin in /opt/amazon/efa/lib*/libfabric.so.1 /usr/lib/*/libfabric.so.1 \
+    /usr/lib/*/libpmix.so.2 /usr/lib/*/pmix2/lib/libpmix.so.2 /usr/lib/*/pmix2/lib/pmix/*.so /usr/lib/*/libibverbs/*.so \
     /etc/libibverbs.d/*; do
     [ -e "$plugin" ] || continue
     copy "$files" "$plugin"

@@ -55,6 +55,7 @@ for deb in "$work"/debs_again/*.deb; do cmp "$deb" "$work/debs/$(basename "$deb"
 field() { dpkg-deb -f "$work/debs/$1"_*.deb "$2"; }
 [ "$(field drydock Version)" = 1.2+test ] || fail "the version of drydock"
 [[ "$(field drydock Depends)" == *"drydock-efa-run (= 1.2+test)"* ]] || fail "drydock without efa-run: $(field drydock Depends)"
+[[ "$(field drydock Depends)" != *libfabric* && "$(field drydock Recommends)" == libfabric1 ]] || fail "drydock needs libfabric"
 [[ ", $(field drydock-efa-run Depends), " == *", libibverbs1, "* ]] || fail "efa-run without libibverbs1"
 for strange in libfabric libhwloc libgtest; do
   [[ "$(field drydock-efa-run Depends)" != *$strange* ]] || fail "efa-run depends on $strange"

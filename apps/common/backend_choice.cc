@@ -66,7 +66,7 @@ absl::StatusOr<std::unique_ptr<fabric::Fabric>> OpenEfa(bool device_memory) {
 // What to tell of a search for EFA that found no NIC.
 const char* WhyNotEfa() {
 #ifdef DRYDOCK_HAVE_LIBFABRIC
-  return fabric::libfabric::RealApi().ok() ? "no EFA NIC here" : "no libfabric here";
+  return fabric::libfabric::RealApi().ok() ? "no EFA NIC here" : "no usable libfabric here";
 #else
   return "built without libfabric";
 #endif

@@ -50,7 +50,8 @@ struct BackendChoice {
 // Chooses. `auto` follows the other flags (a profile: the simulator, otherwise a provider:
 // libfabric), then EFA where a NIC is there, then the simulator. Errors: kInvalidArgument for
 // values that do not exist or do not go together, kNotFound for a provider that offers no NIC,
-// kUnimplemented where libfabric was not found when this program was built.
+// kUnimplemented where libfabric was not found when this program was built, kFailedPrecondition
+// where it cannot be loaded.
 absl::StatusOr<BackendChoice> ChooseBackend(const BackendOptions& options);
 
 // A provider of the installed libfabric, as --provider takes it.
@@ -60,7 +61,7 @@ struct ProviderOffer {
   std::size_t nics = 0;
 };
 
-// In the library's order. kUnimplemented where libfabric was not found when this program was built.
+// In the library's order. kUnimplemented and kFailedPrecondition: as above.
 absl::StatusOr<std::vector<ProviderOffer>> ListProviders();
 
 }  // namespace drydock::apps

@@ -1,4 +1,4 @@
-// Keeps the actions of the signals as they are while a library is loaded.
+// Keeps a program's signals while libfabric is loaded.
 
 #ifndef DRYDOCK_FABRIC_LIBFABRIC_KEPT_SIGNALS_H_
 #define DRYDOCK_FABRIC_LIBFABRIC_KEPT_SIGNALS_H_
@@ -12,18 +12,23 @@ namespace drydock::fabric::libfabric {
 // libinfinipath, which Debian's libfabric brings, catches the signals that end a program (SIGINT,
 // SIGTERM, SIGHUP) and those of its faults (SIGSEGV, SIGABRT, ...) when it is loaded, and calls
 // exit: then Ctrl-C during fi_getinfo hangs for ever in a lock that is held, and a crash looks like
-// exit status 1. In its lifetime no other thread may change an action.
+// exit status 1.
+//
+// In its lifetime the calling thread gets no SIGINT, SIGTERM or SIGHUP: they come afterwards.
 class KeptSignals {
  public:
-  KeptSignals();
-  // Puts back each action that is another one now.
+  // `library`: a part of the file's name of who takes signals.
+  explicit KeptSignals(const char* library = "libinfinipath");
+  // Puts the action back that each signal had whose handler is now that library's. Others, which
+  // another thread may have set, stay.
   ~KeptSignals();
   KeptSignals(const KeptSignals&) = delete;
   KeptSignals& operator=(const KeptSignals&) = delete;
 
  private:
+  const char* library_;
+  sigset_t mask_{};
   std::array<struct sigaction, NSIG> actions_{};
-  std::array<bool, NSIG> known_{};  // not those of the C library's own
 };
 
 }  // namespace drydock::fabric::libfabric

@@ -7,21 +7,10 @@ namespace drydock::fabric::libfabric {
 namespace {
 
 void Handle(int) {}
-void Another(int) {}
 void WithInfo(int, siginfo_t*, void*) {}
 
-void Set(int signal, void (*handler)(int)) {
-  struct sigaction action {};
-  action.sa_handler = handler;
-  ASSERT_EQ(sigaction(signal, &action, nullptr), 0);
-}
-
-void SetWithInfo(int signal) {
-  struct sigaction action {};
-  action.sa_sigaction = WithInfo;
-  action.sa_flags = SA_SIGINFO;
-  ASSERT_EQ(sigaction(signal, &action, nullptr), 0);
-}
+// Whose handlers those of this test are.
+constexpr char kThisTest[] = "kept_signals_test";
 
 struct sigaction ActionOf(int signal) {
   struct sigaction action {};
@@ -29,20 +18,55 @@ struct sigaction ActionOf(int signal) {
   return action;
 }
 
-TEST(KeptSignalsTest, WhatALibraryTakesComesBack) {
-  Set(SIGUSR1, SIG_DFL);
+class KeptSignalsTest : public ::testing::Test {
+ protected:
+  ~KeptSignalsTest() override {
+    for (const int signal : {SIGUSR1, SIGUSR2, SIGHUP}) Set(signal, SIG_DFL);
+  }
+
+  static void Set(int signal, void (*handler)(int)) {
+    struct sigaction action {};
+    action.sa_handler = handler;
+    ASSERT_EQ(sigaction(signal, &action, nullptr), 0);
+  }
+};
+
+TEST_F(KeptSignalsTest, WhatTheLibraryTakesComesBack) {
   Set(SIGUSR2, SIG_IGN);
-  Set(SIGTERM, Handle);
-  SetWithInfo(SIGHUP);
+  struct sigaction with_info {};
+  with_info.sa_sigaction = WithInfo;
+  with_info.sa_flags = SA_SIGINFO;
+  ASSERT_EQ(sigaction(SIGHUP, &with_info, nullptr), 0);
   {
-    const KeptSignals kept;
-    for (const int signal : {SIGUSR1, SIGUSR2, SIGTERM, SIGHUP}) Set(signal, Another);
+    const KeptSignals kept(kThisTest);
+    for (const int signal : {SIGUSR1, SIGUSR2, SIGHUP}) Set(signal, Handle);
   }
   EXPECT_EQ(ActionOf(SIGUSR1).sa_handler, SIG_DFL);
   EXPECT_EQ(ActionOf(SIGUSR2).sa_handler, SIG_IGN);
-  EXPECT_EQ(ActionOf(SIGTERM).sa_handler, Handle);
   EXPECT_EQ(ActionOf(SIGHUP).sa_sigaction, WithInfo);
   EXPECT_TRUE(ActionOf(SIGHUP).sa_flags & SA_SIGINFO);
+}
+
+TEST_F(KeptSignalsTest, WhatOthersSetMeanwhileStays) {
+  {
+    const KeptSignals kept("libnobodyhas");
+    Set(SIGUSR1, Handle);
+    Set(SIGUSR2, SIG_IGN);
+  }
+  EXPECT_EQ(ActionOf(SIGUSR1).sa_handler, Handle);
+  EXPECT_EQ(ActionOf(SIGUSR2).sa_handler, SIG_IGN);
+}
+
+int received = 0;
+
+TEST_F(KeptSignalsTest, ASignalThatEndsTheProgramWaits) {
+  Set(SIGHUP, [](int) { ++received; });
+  {
+    const KeptSignals kept;
+    raise(SIGHUP);
+    EXPECT_EQ(received, 0);
+  }
+  EXPECT_EQ(received, 1);
 }
 
 }  // namespace

@@ -26,7 +26,8 @@ struct LibfabricOptions {
 absl::StatusOr<std::unique_ptr<Fabric>> OpenLibfabric(absl::string_view provider,
                                                       const LibfabricOptions& options = {});
 
-// The same over `api`, which outlives everything that is opened.
+// The same over `api`, which outlives everything that is opened. REQUIRES: libfabric can be loaded,
+// for its words and its empty structures, which are no calls of the control path.
 absl::StatusOr<std::unique_ptr<Fabric>> OpenLibfabric(absl::string_view provider, Api& api,
                                                       const LibfabricOptions& options = {});
 

@@ -35,7 +35,11 @@ absl::StatusOr<Library> LoadLibrary(const char* file) {
     const KeptSignals kept;
     handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
   }
-  if (handle == nullptr) return Refuse(dlerror());
+  if (handle == nullptr) {
+    return Refuse(absl::StrCat(dlerror(),
+                               "; Debian's package is libfabric1, on EC2 the EFA "
+                               "installer has it"));
+  }
   Library library{};
   const bool complete =
       Find(handle, "fi_version", library.version) && Find(handle, "fi_getinfo", library.getinfo) &&
@@ -46,14 +50,18 @@ absl::StatusOr<Library> LoadLibrary(const char* file) {
   // Structures only grow, at their ends: a newer library has all that the headers name.
   constexpr std::uint32_t kBuiltWith = FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION);
   if (library.version() < kBuiltWith) {
-    return Refuse(absl::StrCat(file, " is ", VersionText(library.version()), ", older than the ",
+    Dl_info found{};
+    const bool named = dladdr(reinterpret_cast<void*>(library.version), &found) != 0;
+    return Refuse(absl::StrCat(named ? found.dli_fname : file, " is ",
+                               VersionText(library.version()), ", older than the ",
                                VersionText(kBuiltWith), " that this program was built with"));
   }
   return library;
 }
 
 const absl::StatusOr<Library>& InstalledLibrary() {
-  static const absl::StatusOr<Library> library = LoadLibrary("libfabric.so.1");
+  // Never destroyed: objects of libfabric's may be closed at the program's very end.
+  static const auto& library = *new absl::StatusOr<Library>(LoadLibrary("libfabric.so.1"));
   return library;
 }
 

@@ -25,7 +25,7 @@ struct Library {
 };
 
 // libfabric.so.1, by the search of dlopen(3): LD_LIBRARY_PATH, the folder that this was built with,
-// the system's. It stays loaded. kFailedPrecondition, with one line: there is none, or it is older
+// the system's. It stays loaded, and takes no signals (kept_signals.h). kFailedPrecondition, with one line: there is none, or it is older
 // than the headers that this was built with. Static storage; thread-safe.
 const absl::StatusOr<Library>& InstalledLibrary();
 

@@ -1,5 +1,9 @@
 #include "drydock/fabric/libfabric/library.h"
 
+#include <signal.h>
+
+#include <cstdint>
+#include <cstdlib>
 #include <memory>
 
 #include "drydock/fabric/libfabric/api.h"
@@ -32,12 +36,30 @@ TEST(LibraryTest, TheInstalledOneHasWhatItsHeadersPromise) {
   EXPECT_EQ((*RealApi())->Version(), library->version());
 }
 
+TEST(LibraryTest, TheProgramsSignalsStayItsOwn) {
+  ASSERT_TRUE(InstalledLibrary().ok());
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGSEGV, SIGBUS, SIGILL, SIGABRT}) {
+    struct sigaction action {};
+    ASSERT_EQ(sigaction(signal, nullptr, &action), 0);
+    EXPECT_EQ(action.sa_handler, SIG_DFL) << signal;
+  }
+}
+
 TEST(LibraryTest, OneThatCannotBeLoadedIsRefusedInOneLine) {
   EXPECT_THAT(LoadLibrary("libnobodyhas.so.1").status(),
               StatusIs(kRefused, AllOf(StartsWith("libfabric cannot be used: "),
-                                       HasSubstr("libnobodyhas.so.1"), Not(HasSubstr("\n")))));
+                                       HasSubstr("libnobodyhas.so.1"), HasSubstr("libfabric1"),
+                                       Not(HasSubstr("\n")))));
   EXPECT_THAT(LoadLibrary("libc.so.6").status(),
               StatusIs(kRefused, AllOf(HasSubstr("fi_version"), Not(HasSubstr("\n")))));
+}
+
+TEST(LibraryTest, OneThatIsOlderThanTheHeadersIsRefused) {
+  const char* const old = std::getenv("OLD_LIBRARY");
+  ASSERT_NE(old, nullptr);
+  EXPECT_THAT(LoadLibrary(old).status(),
+              StatusIs(kRefused, AllOf(HasSubstr("libold.so is 1.0, older than the "),
+                                       Not(HasSubstr("\n")))));
 }
 
 }  // namespace

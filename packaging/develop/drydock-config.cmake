@@ -16,12 +16,14 @@ if(NOT TARGET drydock::drydock)
 
   find_package(PkgConfig QUIET)
   if(PkgConfig_FOUND)
-    pkg_check_modules(drydock_libfabric QUIET IMPORTED_TARGET libfabric)
+    pkg_check_modules(drydock_libfabric QUIET libfabric)
   endif()
   if(drydock_libfabric_FOUND)
     add_library(drydock::libfabric INTERFACE IMPORTED)
+    # libfabric itself is loaded at run time.
     set_target_properties(drydock::libfabric PROPERTIES
-      INTERFACE_LINK_LIBRARIES "${_drydock_prefix}/lib/libdrydock_libfabric.a;drydock::drydock;PkgConfig::drydock_libfabric")
+      INTERFACE_INCLUDE_DIRECTORIES "${drydock_libfabric_INCLUDE_DIRS}"
+      INTERFACE_LINK_LIBRARIES "${_drydock_prefix}/lib/libdrydock_libfabric.a;drydock::drydock;${CMAKE_DL_LIBS}")
   endif()
 
   find_package(GTest QUIET)

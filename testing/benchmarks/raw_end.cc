@@ -6,23 +6,27 @@
 
 #include "absl/strings/str_cat.h"
 #include "drydock/coro/status_macros.h"
+#include "drydock/fabric/libfabric/library.h"
 
 namespace drydock::bench {
 namespace {
+
+using fabric::libfabric::InstalledLibrary;
 
 // Takes what an fi_..._open call returned by pointer.
 template <typename Object, typename Open>
 absl::Status Own(Owned<Object>& owner, const char* call, Open open) {
   Object* object = nullptr;
   const int result = open(&object);
-  if (result != 0) return absl::InternalError(absl::StrCat(call, ": ", fi_strerror(-result)));
+  if (result != 0)
+    return absl::InternalError(absl::StrCat(call, ": ", InstalledLibrary()->strerror(-result)));
   owner.reset(object);
   return absl::OkStatus();
 }
 
 absl::Status Check(const char* call, int result) {
   if (result == 0) return absl::OkStatus();
-  return absl::InternalError(absl::StrCat(call, ": ", fi_strerror(-result)));
+  return absl::InternalError(absl::StrCat(call, ": ", InstalledLibrary()->strerror(-result)));
 }
 
 absl::Status Register(fid_domain* domain, const fi_info& info, std::byte* memory,
@@ -49,7 +53,7 @@ absl::StatusOr<std::unique_ptr<RawEnd>> RawEnd::Open(fi_info& info, std::byte* m
                                                      std::size_t length_bytes, bool pauses) {
   std::unique_ptr<RawEnd> end(new RawEnd);
   RETURN_IF_ERROR(Own(end->fabric_, "fi_fabric", [&](fid_fabric** fabric) {
-    return fi_fabric(info.fabric_attr, fabric, nullptr);
+    return InstalledLibrary()->fabric(info.fabric_attr, fabric, nullptr);
   }));
   RETURN_IF_ERROR(Own(end->domain_, "fi_domain", [&](fid_domain** domain) {
     return fi_domain(end->fabric_.get(), &info, domain, nullptr);
@@ -102,8 +106,9 @@ bool RawEnd::FailRead(int result) {
   if (result != -FI_EAVAIL || fi_cq_readerr(queue_.get(), &entry, 0) != 1) {
     error_ = Check("fi_cq_read", result);
   } else {
-    error_ = absl::InternalError(absl::StrCat("a write failed: ", fi_strerror(entry.err),
-                                              ", provider error ", entry.prov_errno));
+    error_ = absl::InternalError(
+        absl::StrCat("a write failed: ", InstalledLibrary()->strerror(entry.err),
+                     ", provider error ", entry.prov_errno));
   }
   return false;
 }
