@@ -10,13 +10,14 @@ readonly CI="$PWD/.ci/run"
 
 new_world() {
   make_world
-  mkdir -p "$WORLD/.ci" "$WORLD/bin" "$WORLD/testing/consumer" "$WORLD/testing/systems"
+  mkdir -p "$WORLD/.ci" "$WORLD/bin" "$WORLD/testing/consumer" "$WORLD/testing/systems" "$WORLD/bazel"
   tool testing/systems/matrix.sh 'echo "matrix: $*"; echo "matrix $*" >>calls; exit 1'
   tool testing/systems/contract.sh 'echo contract >>calls; exit 1'
   cp -L "$CI" "$WORLD/.ci/run"
   tool bazelw 'echo "$*" >>calls; exit 0'
   tool bin/git 'echo a.cc; echo b.h'
   tool bin/clang-format 'echo "$*" >>calls; exit 0'
+  tool bazel/layering.py 'echo "layering" >>calls; exit 0'
 }
 
 bazel_prints() {  # STATUS: and the text on standard input, whatever it is asked
@@ -185,15 +186,19 @@ modern_runs_the_contract_or_counts_for_nothing() {
 format_looks_at_every_file() {
   new_world
   run format
-  expect "it passes" ends_with "1 passed, 0 failed"
-  expect "the tool is installed" called "--install clang-format"
+  expect "it passes" ends_with "2 passed, 0 failed"
+  expect "the tools are installed" called "--install clang-format python3"
   expect "every file is looked at" called "--dry-run -Werror a.cc b.h"
+  expect "BUILD files are, too" called "layering"
   tool bin/clang-format 'exit 1'
   run format
-  expect "it fails" ends_with "0 passed, 1 failed"
+  expect "it fails" ends_with "1 passed, 1 failed"
   tool bin/git ':'
   run format
-  expect "no file is no success" ends_with "0 passed, 1 failed"
+  expect "no file is no success" ends_with "1 passed, 1 failed"
+  tool bazel/layering.py 'exit 1'
+  run format
+  expect "a dependency that is not named fails" ends_with "0 passed, 2 failed"
 }
 
 page_needs_a_browser_or_counts_for_nothing() {
@@ -248,7 +253,7 @@ steps_go_on_after_a_failure() {
   run
   expect "all steps are told" said "==== fuzz"
   expect "tests mutants write(2) explore museum modern bare(2) variables(14) consumer(3) digest asan tsan fuzz; page is skipped" \
-    ends_with "1 passed, 30 failed"
+    ends_with "2 passed, 30 failed"
 }
 
 explore_needs_all_to_pass_and_the_canary_to_fail() {
