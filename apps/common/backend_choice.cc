@@ -47,8 +47,7 @@ absl::Status NoLibfabric(absl::string_view what) {
 absl::StatusOr<std::unique_ptr<fabric::Fabric>> OpenProvider(const std::string& provider,
                                                              bool device_memory) {
 #ifdef DRYDOCK_HAVE_LIBFABRIC
-  ASSIGN_OR_RETURN(fabric::libfabric::Api* const api, fabric::libfabric::RealApi());
-  return fabric::libfabric::OpenLibfabric(provider, *api, {.device_memory = device_memory});
+  return fabric::libfabric::OpenLibfabric(provider, {.device_memory = device_memory});
 #else
   (void)device_memory;
   return NoLibfabric(absl::StrCat("provider '", provider, "'"));

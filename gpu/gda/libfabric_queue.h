@@ -53,7 +53,8 @@ class GdaOps {
 };
 
 // Of an open domain. kUnimplemented: this program's headers, the library or the domain's fabric do
-// not have them; the message says which libfabric and which fabric do.
+// not have them; the message says which libfabric and which fabric do. REQUIRES: libfabric can be
+// loaded (fabric/libfabric/library.h), as it could for whoever opened the domain.
 absl::StatusOr<std::unique_ptr<GdaOps>> OpenGdaOps(fid_domain* domain);
 
 // The queues of an enabled endpoint that was bound to these completion queues: host addresses.

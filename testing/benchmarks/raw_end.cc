@@ -18,8 +18,9 @@ template <typename Object, typename Open>
 absl::Status Own(Owned<Object>& owner, const char* call, Open open) {
   Object* object = nullptr;
   const int result = open(&object);
-  if (result != 0)
+  if (result != 0) {
     return absl::InternalError(absl::StrCat(call, ": ", InstalledLibrary()->strerror(-result)));
+  }
   owner.reset(object);
   return absl::OkStatus();
 }
