@@ -1,0 +1,53 @@
+// The mutex of a host where a program ends: it comes, or it never does.
+
+#include "drydock/sim/verbs/machine.h"
+
+#include <chrono>
+#include <future>
+#include <mutex>
+#include <thread>
+
+#include "gtest/gtest.h"
+
+namespace drydock::sim::verbs {
+namespace {
+
+// Under ThreadSanitizer, also that the mutex orders what both threads do.
+TEST(LockSoonTest, WaitsForAThreadThatHasTheMutex) {
+  std::mutex mutex;
+  int writes = 0;
+  std::promise<void> taken;
+  std::thread holder([&] {
+    const std::lock_guard held(mutex);
+    taken.set_value();
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    ++writes;
+  });
+  taken.get_future().wait();
+  std::unique_lock lock(mutex, std::defer_lock);
+  EXPECT_TRUE(LockSoon(lock));
+  ASSERT_TRUE(lock.owns_lock());
+  EXPECT_EQ(++writes, 2);
+  lock.unlock();
+  holder.join();
+}
+
+TEST(LockSoonTest, GivesUpAMutexThatNeverComes) {
+  std::mutex mutex;
+  std::promise<void> taken;
+  std::promise<void> given_up;
+  std::thread holder([&] {
+    const std::lock_guard held(mutex);
+    taken.set_value();
+    given_up.get_future().wait();
+  });
+  taken.get_future().wait();
+  std::unique_lock lock(mutex, std::defer_lock);
+  EXPECT_FALSE(LockSoon(lock));
+  EXPECT_FALSE(lock.owns_lock());
+  given_up.set_value();
+  holder.join();
+}
+
+}  // namespace
+}  // namespace drydock::sim::verbs
