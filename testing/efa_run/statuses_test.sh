@@ -34,10 +34,10 @@ invalid_address_handle~DeviceFault, provider 4~provider error 4: Invalid address
 local_key~LocalAccess, provider 5~provider error 5: (Invalid local key \(LKEY\)|Local key \(LKEY\) invalid)
 local_length~MessageTooLong, provider 6~provider error 6: Message too long
 remote_abort~PeerAborted, provider 8~provider error 8: (Receiver connection aborted|Connection was reset by remote peer)
-bad_destination~BadDestination, provider 9~provider error 9: Invalid receiver queue pair number \(QPN\)
-remote_length~Truncated, provider 11~provider error 11: Receiver scatter-gather list \(SGL\) too short
-bad_response~BadResponse, provider 12~provider error 12: Unexpected status received from remote
-unresponsive~PeerUnresponsive, provider 13~provider error 13: Unresponsive receiver
+bad_destination~BadDestination, provider 9~provider error 9: (Invalid receiver queue pair number \(QPN\)|Bad queue pair \(QP\) number)
+remote_length~Truncated, provider 11~provider error 11: (Receiver scatter-gather list \(SGL\)|Remote scatter-gather list) too short
+bad_response~BadResponse, provider 12~provider error 12: Unexpected status (received from remote|returned by responder)
+unresponsive~PeerUnresponsive, provider 13~provider error 13: Unresponsive (receiver|remote)
 END
 
 echo "== receivers that are not ready, again and again"

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
+#include <system_error>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -27,12 +29,25 @@ using sim::explore::SeedResult;
 // Of one GoogleTest test: few enough that shards end together.
 constexpr std::uint64_t kSeedsPerTest = 25;
 
-// A run of a test: as a person can paste it; the test's own program where Bazel does not run it.
-std::string Command(const std::string& test, const std::string& variable) {
+// Null: Bazel does not run this test.
+const char* BazelTarget() {
   const char* target = std::getenv("TEST_TARGET");
-  if (target == nullptr) return absl::StrCat(variable, " --gtest_filter='", test, "*'");
-  return absl::StrCat("./bazelw test ", target, " --test_env=", variable, " --test_filter='", test,
-                      "*'");
+  return target == nullptr || *target == '\0' ? nullptr : target;
+}
+
+std::string OwnProgram() {
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  return error ? "PROGRAM" : program.string();
+}
+
+// A run of a test, as a person can paste it.
+std::string Command(const std::string& test, const std::string& variable) {
+  if (const char* target = BazelTarget(); target != nullptr) {
+    return absl::StrCat("./bazelw test ", target, " --test_env=", variable, " --test_filter='",
+                        test, "*'");
+  }
+  return absl::StrCat(variable, " ", OwnProgram(), " --gtest_filter='", test, "*'");
 }
 
 std::string Failure(const std::string& test, const SeedTestOptions& options, std::uint64_t seed,
@@ -46,18 +61,20 @@ std::string Text(const SeedResult& result) {
   return absl::StrCat(std::string(Name(result.verdict)), ": ", result.text);
 }
 
-// Leaves the run where Bazel keeps what a test writes, and says so; nothing where Bazel does not
-// run the test.
+// Leaves the run in the folder that is set, which Bazel sets and keeps, and says so.
 std::string LeaveCapsule(const std::string& test, const BodyScenario& scenario,
                          const RunSpec& spec) {
   const char* folder = std::getenv("TEST_UNDECLARED_OUTPUTS_DIR");
   if (folder == nullptr || *folder == '\0') return "";
   const std::string name = absl::StrCat(test, "-", spec.seed, ".capsule");
-  const absl::Status written = sim::explore::WriteCapsule(
-      absl::StrCat(folder, "/", name), MakeCapsule(scenario, spec, RunTraced(scenario, spec)));
+  const std::string path = absl::StrCat(folder, "/", name);
+  const absl::Status written =
+      sim::explore::WriteCapsule(path, MakeCapsule(scenario, spec, RunTraced(scenario, spec)));
   if (!written.ok()) return absl::StrCat("\n  no capsule: ", written.message());
-  return absl::StrCat("\n  capsule: ", name, " in the test's outputs; again: ",
-                      Command(test, absl::StrCat("DRYDOCK_CAPSULE=.../", name)));
+  // Bazel moves what is in the folder when the test has ended.
+  const bool moves = BazelTarget() != nullptr;
+  return absl::StrCat("\n  capsule: ", moves ? name + " in the test's outputs" : path, "; again: ",
+                      Command(test, "DRYDOCK_CAPSULE=" + (moves ? ".../" + name : path)));
 }
 
 struct Survival {

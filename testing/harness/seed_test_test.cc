@@ -1,6 +1,7 @@
 // Seed tests as Bazel and a person run them: which seeds they run, and what a failure says.
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
@@ -26,7 +27,7 @@ ProcessEnd RunTests(const std::string& filter,
                     std::map<std::string, std::string> environment = {}) {
   SubprocessOptions options;
   options.environment = std::move(environment);
-  options.environment["TEST_TARGET"] = "//some:test";
+  options.environment.try_emplace("TEST_TARGET", "//some:test");
   options.environment["TEST_PREMATURE_EXIT_FILE"] = "";  // Bazel's, of this test
   options.environment["XML_OUTPUT_FILE"] = "";
   options.environment["GTEST_OUTPUT"] = "";
@@ -152,6 +153,18 @@ TEST(SeedTestTest, FailureLeavesACapsuleThatIsTheSameRunAgain) {
   const ProcessEnd none = RunTests("Broken.Hang*", {{"DRYDOCK_CAPSULE", folder + "/none"}});
   EXPECT_EQ(none.exit_code, 1);
   EXPECT_THAT(none.out, HasSubstr("DRYDOCK_CAPSULE: " + folder + "/none: No such file"));
+}
+
+TEST(SeedTestTest, FailureWithoutBazelNamesTheProgramAndTheWholePathOfItsCapsule) {
+  const std::string folder = ::testing::TempDir();
+  const ProcessEnd end = RunTests("Broken.WrongData/*",
+                                  {{"TEST_TARGET", ""}, {"TEST_UNDECLARED_OUTPUTS_DIR", folder}});
+  const std::string program = std::filesystem::canonical(ProgramPath("DRYDOCK_SEED_TESTS"));
+  const std::string capsule = folder + "/Broken.WrongData-42.capsule";
+  const std::string filter = " --gtest_filter='Broken.WrongData*'";
+  EXPECT_THAT(end.out, AllOf(HasSubstr("\n  alone: DRYDOCK_SEED=42 " + program + filter),
+                             HasSubstr("\n  capsule: " + capsule + "; again: DRYDOCK_CAPSULE=" +
+                                       capsule + " " + program + filter)));
 }
 
 TEST(SeedTestTest, CapsuleOfAnotherProgramSaysThatTheRunIsAnother) {

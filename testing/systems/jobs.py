@@ -1,0 +1,45 @@
+"""Prints a CI job as the shell script that its service would run: jobs.py FILE SHARD, a job of GitHub Actions or of GitLab.
+
+Only what the jobs in examples/ use is understood; anything else is an error, not a guess. The files come from
+actions/checkout, which the caller stands in for; what a service keeps after a failure is left where it lies.
+"""
+
+import shlex
+import sys
+
+import yaml
+
+
+def github(job, shard):
+    """Each step is a process of `sh -e`, as in a container without bash as its default."""
+    shards = job['strategy']['matrix']['shard']
+    lines = []
+    for step in job['steps']:
+        condition = step.get('if', '')
+        if 'run' not in step:
+            assert step['uses'].split('@')[0] in ('actions/checkout', 'actions/upload-artifact'), step
+            continue
+        assert condition in ('', 'matrix.shard == 0', "matrix.shard == 0 && hashFiles('tests/test_*.py') != ''"), condition
+        if condition and shard != 0:
+            continue
+        variables = [f'{name}={shlex.quote(str(value).replace("${{ matrix.shard }}", str(shards[shard])))}'
+                     for name, value in step.get('env', {}).items()]
+        assert not [word for word in variables + [step['run']] if '${{' in word], step
+        lines += [f'echo "== {step.get("name", "")}"', ' '.join(['env', *variables, 'sh', '-ec', shlex.quote(step['run'])])]
+    return lines
+
+
+def gitlab(job, shard):
+    """One shell runs all lines, and ends at the first that fails."""
+    variables = dict(job['variables'], CI_NODE_TOTAL=job['parallel'], CI_NODE_INDEX=shard + 1)
+    return [f'export {name}={shlex.quote(str(value))}' for name, value in variables.items()] + job['before_script'] + job['script']
+
+
+def main(path, shard):
+    with open(path, encoding='utf-8') as file:
+        document = yaml.safe_load(file)
+    lines = github(document['jobs']['rdma'], shard) if 'jobs' in document else gitlab(document['rdma'], shard)
+    print('\n'.join(['set -e', *lines]))
+
+
+main(sys.argv[1], int(sys.argv[2]))
