@@ -36,6 +36,8 @@ for plan in share/drydock/plans/*.json; do bin/efa-run --quiet --nics=1 --faults
 bin/drydock write --num-pages=2 --trace="$work/t.json" >"$work/write.log" || fail "bin/drydock write"
 grep -q 'Data is correct' "$work/write.log" || fail "bin/drydock write says: $(cat "$work/write.log")"
 bin/drydock trace <"$work/t.json" >"$work/t.html" && grep -qi '<html' "$work/t.html" || fail "bin/drydock trace"
+bin/drydock doctor >"$work/doctor.txt" || [ $? -le 2 ]
+grep -qF ' drydock write' "$work/doctor.txt" && ! grep -qF bazelw "$work/doctor.txt" || fail "the doctor's next steps are those of a clone"
 for page in efa-run drydock drydock-explore; do zcat "share/man/man1/$page.1.gz" | grep -q '^\.TH' || fail "no manual $page"; done
 if command -v python3 >/dev/null; then
   PATH=$PWD/bin:$PATH PYTHONPATH=$PWD/lib/python3/dist-packages python3 -c 'import drydock

@@ -1,5 +1,6 @@
 #include "drydock/apps/doctor/examination.h"
 
+#include "drydock/apps/common/program_command.h"
 #include "drydock/apps/doctor/checks.h"
 #include "drydock/apps/doctor/machine.h"
 
@@ -42,20 +43,20 @@ void Examination::AddNext() {
   std::vector<std::string>& next = diagnosis_.next;
   if (diagnosis_.partial) return;
   if (!machine_.has_efa()) {
-    next = {"on the simulator, now:    ./bazelw run //apps/write",
-            "on the NICs of a p5:      ./bazelw run //apps/write -- --profile=p5",
-            "libfabric itself, by TCP: ./bazelw run //apps/write -- --provider=tcp",
-            "any libfabric program:    ./bazelw run //sim/verbs:efa-run -- fi_info -p efa",
+    next = {"on the simulator, now:    " + ProgramCommand("write"),
+            "on the NICs of a p5:      " + ProgramCommand("write", "--profile=p5"),
+            "libfabric itself, by TCP: " + ProgramCommand("write", "--provider=tcp"),
+            "any libfabric program:    " + ProgramCommand("efa-run", "fi_info -p efa"),
             "to learn it:              docs/tutorial.md",
             "on a real NIC:            docs/efa-instance.md"};
   } else if (WorstOf(diagnosis_.findings) == Severity::kCannot) {
     next = {"repair the errors, from the top; then run doctor again",
-            "until then, on the simulator: ./bazelw run //apps/write"};
+            "until then, on the simulator: " + ProgramCommand("write")};
   } else {
-    next = {
-        "the NICs as programs see them: ./bazelw run //apps/info -- --provider=efa-direct",
-        "the first transfer: ./bazelw run //apps/write -- --provider=efa-direct on two machines",
-        "a planned run: doctor --only=plan --plan-peers=N --plan-memory=SIZE"};
+    const std::string device = "--provider=efa-direct";
+    next = {"the NICs as programs see them: " + ProgramCommand("info", device),
+            "the first transfer: " + ProgramCommand("write", device) + " on two machines",
+            "a planned run: doctor --only=plan --plan-peers=N --plan-memory=SIZE"};
   }
 }
 

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "drydock/apps/common/program_command.h"
 #include "drydock/apps/doctor/checks.h"
 #include "drydock/gpu/topology/cpu_list.h"
 
@@ -57,7 +58,7 @@ void CheckNuma(const MachineFacts& machine, Findings& findings) {
                      absl::StrCat("there are ", nodes.size(),
                                   " NUMA nodes, and the system does not "
                                   "report the node of a NIC"),
-                     "place threads and memory by measuring: ./bazelw run //apps/affinity");
+                     "place threads and memory by measuring: " + ProgramCommand("affinity"));
     return;
   }
   const CpuList allowed = AllowedCpus(machine);
@@ -111,7 +112,7 @@ void CheckPcie(const MachineFacts& machine, Findings& findings) {
     }
     near.insert(best == 0 ? 0 : count);
   }
-  const std::string more = "./bazelw run //apps/gpuloc draws who is near whom";
+  const std::string more = ProgramCommand("gpuloc") + " draws who is near whom";
   if (near.count(0) > 0) {
     findings.Info("pcie", "a GPU shares no bridge with any NIC that the system reports", more);
   } else {

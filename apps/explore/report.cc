@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "drydock/apps/common/program_command.h"
 #include "drydock/apps/common/report/result_table.h"
 #include "drydock/apps/common/text_table.h"
 #include "drydock/fabric/coverage/report_json.h"
@@ -76,7 +77,7 @@ std::string CapsuleLine(const Asked& asked, std::uint64_t number) {
 }  // namespace
 
 std::string ReplayCapsuleCommand(const std::string& path) {
-  return absl::StrCat("./bazelw run //apps/explore -- --replay=", path);
+  return ProgramCommand("explore", absl::StrCat("--replay=", path));
 }
 
 std::string ReplayCommand(const Asked& asked, std::uint64_t seed) {
@@ -84,10 +85,10 @@ std::string ReplayCommand(const Asked& asked, std::uint64_t seed) {
     const auto capsule = asked.capsules.find(seed);
     return ReplayCapsuleCommand(capsule == asked.capsules.end() ? "CAPSULE" : capsule->second);
   }
-  return absl::StrCat(
-      "./bazelw run //apps/explore -- --scenario=", asked.scenario, " --faults=", asked.faults,
-      asked.strategy == "random" ? "" : absl::StrCat(" --strategy=", asked.strategy),
-      asked.flags.empty() ? "" : " ", asked.flags, " --seed=", seed);
+  return ProgramCommand(
+      "explore", absl::StrCat("--scenario=", asked.scenario, " --faults=", asked.faults,
+                              asked.strategy == "random" ? "" : " --strategy=" + asked.strategy,
+                              asked.flags.empty() ? "" : " ", asked.flags, " --seed=", seed));
 }
 
 std::string FormatReport(const Asked& asked, const ExploreReport& report,

@@ -54,7 +54,7 @@ in_image() {
 job() {
   local folder=$work/$1
   cp -r "$project" "$folder"
-  python3 testing/systems/jobs.py "examples/$2" "$3" >"$folder/job.sh"
+  python3 testing/systems/jobs.py "examples/$2" "$3" >"$folder/job.sh" || return
   in_image "$folder" 'sh job.sh' >"$work/log" 2>&1
 }
 
@@ -86,8 +86,8 @@ cp -r examples "$folder/examples"
 {
   echo 'set -e; mkdir -p /tmp/drydock; cp *.deb /tmp/drydock'
   sed -n '/^RUN /,/[^\\]$/p' examples/Dockerfile | sed '1s/^RUN //'
-  echo 'drydock doctor || [ $? -lt 2 ]'
-  echo 'drydock write --num-pages=16'
+  echo '{ drydock doctor || [ $? = 2 ]; } | tee doctor.txt'  # there is no EFA NIC
+  echo 'sh -exc "$(sed -n "s/^  on the simulator, now: *//p" doctor.txt) --num-pages=16"'
   echo 'cmake -S examples/cmake -B build && cmake --build build && ctest --test-dir build --output-on-failure'
   echo 'meson setup meson examples/meson && meson test -C meson'
 } >"$folder/image.sh"
