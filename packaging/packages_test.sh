@@ -48,6 +48,20 @@ for header in drydock/coro/task.h drydock/fabric/endpoint.h drydock/fabric/libfa
   [ -f "include/drydock/$header" ] || fail "no header $header"
 done
 
+echo "== a program over libfabric, by pkg-config"
+export PKG_CONFIG_PATH=$PWD/lib/pkgconfig
+if pkg-config --exists libfabric 2>/dev/null && command -v g++ >/dev/null; then
+  source=$OLDPWD/examples/source/copy_pages.cc
+  # shellcheck disable=SC2046  # a list of flags
+  g++ -O0 -o "$work/copy_pages" "$source" $(pkg-config --cflags --libs drydock-libfabric) || fail "copy_pages.cc cannot be built"
+  [ "$("$work/copy_pages" tcp)" = "8 pages copied over tcp" ] || fail "copy_pages over tcp"
+  bin/efa-run --quiet --nics=1 --fabric="copy-$RANDOM" "$work/copy_pages" efa | grep -qxF "8 pages copied over efa" || fail "copy_pages over efa"
+  said=$("$work/copy_pages" no-such 2>&1) && fail "a provider that is not there"
+  [ "$(wc -l <<<"$said")" = 1 ] || fail "a provider that is not there: $said"
+else
+  echo "skipped: g++ or libfabric-dev is not installed"
+fi
+
 echo "== the Debian packages"
 command -v dpkg-deb >/dev/null || { echo "skipped: dpkg-deb is not installed"; exit 0; }
 cd "$OLDPWD"
