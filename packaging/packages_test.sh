@@ -35,8 +35,11 @@ ln -s "$PWD/bin/drydock" "$work/linked"
 for plan in share/drydock/plans/*.json; do bin/efa-run --quiet --nics=1 --faults="$plan" true || fail "$plan"; done
 bin/drydock write --num-pages=2 --trace="$work/t.json" >"$work/write.log" || fail "bin/drydock write"
 grep -q 'Data is correct' "$work/write.log" || fail "bin/drydock write says: $(cat "$work/write.log")"
+status=0
+bin/drydock explore --scenario=write-last --faults=none --seeds=20 >"$work/explore.txt" 2>&1 || status=$?
+[ $status = 1 ] && grep -qF ' drydock explore --scenario=write-last' "$work/explore.txt" || fail "explore: $(cat "$work/explore.txt")"
 bin/drydock trace <"$work/t.json" >"$work/t.html" && grep -qi '<html' "$work/t.html" || fail "bin/drydock trace"
-bin/drydock doctor >"$work/doctor.txt" || [ $? -le 2 ]
+bin/drydock doctor >"$work/doctor.txt" || [ $? -le 2 ] || fail "bin/drydock doctor"
 grep -qF ' drydock write' "$work/doctor.txt" && ! grep -qF bazelw "$work/doctor.txt" || fail "the doctor's next steps are those of a clone"
 for page in efa-run drydock drydock-explore; do zcat "share/man/man1/$page.1.gz" | grep -q '^\.TH' || fail "no manual $page"; done
 if command -v python3 >/dev/null; then
@@ -54,8 +57,10 @@ if pkg-config --exists libfabric 2>/dev/null && command -v g++ >/dev/null; then
   source=$OLDPWD/examples/source/copy_pages.cc
   # shellcheck disable=SC2046  # a list of flags
   g++ -O0 -o "$work/copy_pages" "$source" $(pkg-config --cflags --libs drydock-libfabric) || fail "copy_pages.cc cannot be built"
-  [ "$("$work/copy_pages" tcp)" = "8 pages copied over tcp" ] || fail "copy_pages over tcp"
-  bin/efa-run --quiet --nics=1 --fabric="copy-$RANDOM" "$work/copy_pages" efa | grep -qxF "8 pages copied over efa" || fail "copy_pages over efa"
+  for provider in tcp shm; do
+    [ "$(timeout 60 "$work/copy_pages" $provider)" = "8 pages copied over $provider" ] || fail "copy_pages over $provider"
+  done
+  timeout 60 bin/efa-run --quiet --nics=1 --fabric="copy-$RANDOM" "$work/copy_pages" efa | grep -qxF "8 pages copied over efa" || fail "copy_pages over efa"
   said=$("$work/copy_pages" no-such 2>&1) && fail "a provider that is not there"
   [ "$(wc -l <<<"$said")" = 1 ] || fail "a provider that is not there: $said"
 else

@@ -3,26 +3,36 @@
 #include <filesystem>
 #include <system_error>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 namespace drydock::apps {
+namespace {
 
-std::string ProgramCommandFrom(absl::string_view self, absl::string_view program,
+std::string WithArguments(std::string command, absl::string_view before,
+                          absl::string_view arguments) {
+  if (!arguments.empty()) absl::StrAppend(&command, before, arguments);
+  return command;
+}
+
+}  // namespace
+
+std::string ProgramCommandFrom(const std::string& self, absl::string_view program,
                                absl::string_view arguments) {
-  if (absl::StrContains(self, "/bazel-out/")) {
-    const absl::string_view folder = program == "efa-run" ? "sim/verbs:" : "apps/";
-    return absl::StrCat("./bazelw run //", folder, program, arguments.empty() ? "" : " -- ",
-                        arguments);
+  const std::filesystem::path folder = std::filesystem::path(self).parent_path();
+  const std::string in_image = absl::StrCat("drydock-", program);
+  std::error_code error;
+  if (std::filesystem::exists(folder / "version.txt", error)) {
+    return WithArguments(absl::StrCat("drydock ", program), " ", arguments);
   }
-  const bool in_image =
-      absl::StartsWith(std::filesystem::path(std::string(self)).filename().string(), "drydock-");
-  return absl::StrCat("drydock", in_image ? "-" : " ", program, arguments.empty() ? "" : " ",
-                      arguments);
+  if (std::filesystem::exists(folder / in_image, error)) {
+    return WithArguments(in_image, " ", arguments);
+  }
+  const char* at = program == "efa-run" ? "sim/verbs:" : "apps/";
+  return WithArguments(absl::StrCat("./bazelw run //", at, program), " -- ", arguments);
 }
 
 std::string ProgramCommand(absl::string_view program, absl::string_view arguments) {
-  std::error_code error;  // not Linux: as installed
+  std::error_code error;  // no Linux: a clone
   return ProgramCommandFrom(std::filesystem::read_symlink("/proc/self/exe", error).string(),
                             program, arguments);
 }

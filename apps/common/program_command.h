@@ -9,14 +9,14 @@
 
 namespace drydock::apps {
 
-// Where this program's file is decides: among what Bazel built, "./bazelw run //apps/write --
-// FLAGS"; in an image, as drydock-NAME, "drydock-write FLAGS"; otherwise as the packages install
-// it, "drydock write FLAGS". `program` is a name of packaging/programs.txt; `arguments` may be
-// empty.
+// What lies beside this program's file decides. In a package, which has version.txt there:
+// "drydock write FLAGS". In an image that has the program as drydock-NAME: "drydock-write FLAGS".
+// Otherwise as in a clone: "./bazelw run //apps/write -- FLAGS". `program` is a folder of apps, or
+// efa-run; `arguments` may be empty.
 std::string ProgramCommand(absl::string_view program, absl::string_view arguments = "");
 
-// The same for a program whose file is `self`.
-std::string ProgramCommandFrom(absl::string_view self, absl::string_view program,
+// The same for a program whose file is `self`; empty: it is not known.
+std::string ProgramCommandFrom(const std::string& self, absl::string_view program,
                                absl::string_view arguments);
 
 }  // namespace drydock::apps

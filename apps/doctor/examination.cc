@@ -50,13 +50,14 @@ void Examination::AddNext() {
             "to learn it:              docs/tutorial.md",
             "on a real NIC:            docs/efa-instance.md"};
   } else if (WorstOf(diagnosis_.findings) == Severity::kCannot) {
-    next = {"repair the errors, from the top; then run doctor again",
+    next = {"repair the errors, from the top; then again: " + ProgramCommand("doctor"),
             "until then, on the simulator: " + ProgramCommand("write")};
   } else {
     const std::string device = "--provider=efa-direct";
     next = {"the NICs as programs see them: " + ProgramCommand("info", device),
             "the first transfer: " + ProgramCommand("write", device) + " on two machines",
-            "a planned run: doctor --only=plan --plan-peers=N --plan-memory=SIZE"};
+            "a planned run: " +
+                ProgramCommand("doctor", "--only=plan --plan-peers=N --plan-memory=SIZE")};
   }
 }
 

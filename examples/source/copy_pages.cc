@@ -1,10 +1,11 @@
-// The same copy without the simulator, on a provider of libfabric: tcp and shm anywhere, efa and efa-direct on an EC2 instance or
-// under efa-run.
+// The same copy without the simulator, on a provider of libfabric: tcp and shm anywhere, efa and
+// efa-direct on an EC2 instance or under efa-run.
 //
 //   copy_pages [PROVIDER]     tcp unless named; exit status 1 and one line when it fails
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <iostream>
 #include <memory>
@@ -37,7 +38,9 @@ coro::Task<absl::Status> CopyOver(const std::string& provider) {
   std::fill(from->bytes().begin(), from->bytes().end(), std::byte{42});
   fabric::async::ImmediateCounter arrived(nodes[1]->dispatcher(), 7);
   CO_RETURN_IF_ERROR(co_await Copy(*nodes[0], from, to->region().remote()));
-  co_await arrived.Reached(8);
+  if (!co_await arrived.Reached(8, coro::After(loop.Now(), std::chrono::seconds(10)))) {
+    co_return absl::DeadlineExceededError("not every page was announced");
+  }
   if (!std::equal(from->bytes().begin(), from->bytes().end(), to->bytes().begin())) {
     co_return absl::DataLossError("a page was announced before its bytes");
   }

@@ -26,9 +26,11 @@ TEST(LockSoonTest, WaitsForAThreadThatHasTheMutex) {
   taken.get_future().wait();
   std::unique_lock lock(mutex, std::defer_lock);
   EXPECT_TRUE(LockSoon(lock));
-  ASSERT_TRUE(lock.owns_lock());
-  EXPECT_EQ(++writes, 2);
-  lock.unlock();
+  EXPECT_TRUE(lock.owns_lock());
+  if (lock.owns_lock()) {
+    EXPECT_EQ(++writes, 2);
+    lock.unlock();
+  }
   holder.join();
 }
 

@@ -67,7 +67,9 @@ std::string LeaveCapsule(const std::string& test, const BodyScenario& scenario,
   const char* folder = std::getenv("TEST_UNDECLARED_OUTPUTS_DIR");
   if (folder == nullptr || *folder == '\0') return "";
   const std::string name = absl::StrCat(test, "-", spec.seed, ".capsule");
-  const std::string path = absl::StrCat(folder, "/", name);
+  std::error_code error;
+  if (BazelTarget() == nullptr) std::filesystem::create_directories(folder, error);
+  const std::string path = (std::filesystem::absolute(folder, error) / name).string();
   const absl::Status written =
       sim::explore::WriteCapsule(path, MakeCapsule(scenario, spec, RunTraced(scenario, spec)));
   if (!written.ok()) return absl::StrCat("\n  no capsule: ", written.message());

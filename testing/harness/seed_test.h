@@ -19,8 +19,9 @@
 //
 //   DRYDOCK_SEED=7         this seed alone
 //   DRYDOCK_SEEDS=5000     so many, from the first one on, whatever the test's options say
-//   DRYDOCK_CAPSULE=FILE   the run that a failing test left in the folder TEST_UNDECLARED_OUTPUTS_DIR, which
-//                          Bazel sets and keeps, as SUITE.NAME-SEED.capsule (sim/explore/capsule.h)
+//   DRYDOCK_CAPSULE=FILE   the run that a failing test left in the folder
+//                          TEST_UNDECLARED_OUTPUTS_DIR, which Bazel sets and keeps, as
+//                          SUITE.NAME-SEED.capsule (sim/explore/capsule.h)
 //
 // The rule `dd_seed_test` (bazel/defs.bzl) has all of it.
 

@@ -156,7 +156,8 @@ TEST(SeedTestTest, FailureLeavesACapsuleThatIsTheSameRunAgain) {
 }
 
 TEST(SeedTestTest, FailureWithoutBazelNamesTheProgramAndTheWholePathOfItsCapsule) {
-  const std::string folder = ::testing::TempDir();
+  const std::string folder =
+      std::filesystem::path(::testing::TempDir()) / "capsules" / "made_by_the_test";
   const ProcessEnd end = RunTests("Broken.WrongData/*",
                                   {{"TEST_TARGET", ""}, {"TEST_UNDECLARED_OUTPUTS_DIR", folder}});
   const std::string program = std::filesystem::canonical(ProgramPath("DRYDOCK_SEED_TESTS"));
@@ -165,6 +166,9 @@ TEST(SeedTestTest, FailureWithoutBazelNamesTheProgramAndTheWholePathOfItsCapsule
   EXPECT_THAT(end.out, AllOf(HasSubstr("\n  alone: DRYDOCK_SEED=42 " + program + filter),
                              HasSubstr("\n  capsule: " + capsule + "; again: DRYDOCK_CAPSULE=" +
                                        capsule + " " + program + filter)));
+  const ProcessEnd again =
+      RunTests("Broken.WrongData*", {{"TEST_TARGET", ""}, {"DRYDOCK_CAPSULE", capsule}});
+  EXPECT_THAT(again.out, HasSubstr("It is the same run."));
 }
 
 TEST(SeedTestTest, CapsuleOfAnotherProgramSaysThatTheRunIsAnother) {
