@@ -65,6 +65,10 @@ int main(void) {
     must("fi_send", fi_send(ep, buffer[0], 4096, fi_mr_desc(mr), self, &contexts[0]));
     await(cq, 2);
   }
+  struct fid* const opened[] = {&ep->fid, &cq->fid, &av->fid, &mr->fid, &domain->fid, &fabric->fid};
+  for (size_t i = 0; i < sizeof opened / sizeof *opened; ++i) must("fi_close", fi_close(opened[i]));
+  fi_freeinfo(info);
+  fi_freeinfo(hints);
   puts("20 messages arrived");
   return 0;
 }
