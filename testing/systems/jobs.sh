@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the CI jobs of examples/ as their services would, and the commands of the Dockerfile: each in a Debian 12 of its own, like the
-# image debian:12, with Drydock's packages and nothing else of this repository. Takes some ten minutes.
+# image debian:12, with Drydock's packages and nothing else of this repository. Takes five minutes on two idle processors.
 #
 #   testing/systems/jobs.sh            shards 0 and 3 of both jobs, the image, and what a job keeps of a test that fails
 #
