@@ -53,7 +53,7 @@ done
 
 echo "== a program over libfabric, by pkg-config"
 export PKG_CONFIG_PATH=$PWD/lib/pkgconfig
-if pkg-config --exists libfabric 2>/dev/null && command -v g++ >/dev/null; then
+if pkg-config --exists drydock-libfabric libfabric 2>/dev/null && command -v g++ >/dev/null; then
   source=$OLDPWD/examples/source/copy_pages.cc
   # shellcheck disable=SC2046  # a list of flags
   g++ -O0 -o "$work/copy_pages" "$source" $(pkg-config --cflags --libs drydock-libfabric) || fail "copy_pages.cc cannot be built"
