@@ -40,13 +40,14 @@ bool Lock(int fd, short type, off_t byte, bool wait) {
   return result == 0;
 }
 
+// Also where the system does not say: a machine is not to be taken for dead by mistake.
 bool IsLockedByOthers(int fd, off_t first, off_t count) {
   struct flock lock {};
   lock.l_type = F_WRLCK;
   lock.l_whence = SEEK_SET;
   lock.l_start = first;
   lock.l_len = count;
-  return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+  return fcntl(fd, F_OFD_GETLK, &lock) != 0 || lock.l_type != F_UNLCK;
 }
 
 // Whether the path still leads to the open file: another process may have removed it meanwhile.

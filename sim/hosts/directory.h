@@ -96,8 +96,10 @@ class Directory {
   std::string RingName(std::uint8_t from, std::uint32_t from_incarnation, std::uint8_t to,
                        std::uint32_t to_incarnation) const;
 
-  // In a forked child: gives up the lock, which stays the parent's. Nothing else may be called.
+  // In a forked child: gives up the lock, which stays the parent's. From then on nothing may be
+  // changed.
   void Abandon();
+  bool abandoned() const { return fd_ < 0; }
 
  private:
   Directory(std::string name, int fd, SharedFile file);

@@ -250,6 +250,22 @@ TEST(TargetFaultsTest, AResetAbortsWhatWaits) {
   EXPECT_EQ(pair.a.StatusOf(waits), Number(EfaStatus::kRemoteAbort));
 }
 
+// The receive that was flushed had got the bytes; the next one gets them, too.
+TEST(TargetFaultsTest, AMessageOfAFlushedReceiveIsWholeInTheNextOne) {
+  for (const int placed : {50, 100}) {
+    FaultRule rule = Failing(Fault::kFlushed, placed);
+    rule.when.operations = fabric::faults::OperationSet{fabric::OperationKind::kReceive};
+    rule.when.nth = 1;
+    Pair pair(nullptr, EngineOf(rule));
+    pair.b.PostReceive(50000, 4000, 1);
+    pair.b.PostReceive(0, 4000, 2);
+    EXPECT_EQ(pair.a.StatusOf(pair.a.Post(pair.b.address(), {.length = 4000})), 0);
+    EXPECT_EQ(pair.b.Wait().status, efa::CompletionStatus::kFlushed);
+    EXPECT_EQ(pair.b.Wait().status, efa::CompletionStatus::kOk);
+    EXPECT_TRUE(pair.b.Holds(0, 4000, 1)) << placed << " % were placed in the first";
+  }
+}
+
 TEST(TargetFaultsTest, AReceiveFails) {
   FaultRule rule = Failing(Fault::kLocalKey, 0);
   rule.when.operations = fabric::faults::OperationSet{fabric::OperationKind::kReceive};

@@ -150,6 +150,7 @@ class Networked final : public Host::Impl, public ForkAware {
   void Unwatch(int number) override { glances_.erase(number); }
 
   bool Progress() override {
+    if (!usable()) return false;
     const coro::Time now = clock_.Now();  // once: a program that spins calls this all the time
     const bool happened = Advance(now);
     progressed_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
@@ -158,6 +159,7 @@ class Networked final : public Host::Impl, public ForkAware {
   }
 
   void Posted() override {
+    if (!usable()) return;
     // Where nothing takes time, the neighbour has the posted requests by now, and no event is to
     // come.
     network_.Flush();
@@ -304,6 +306,7 @@ class Networked final : public Host::Impl, public ForkAware {
     const coro::Time now = clock_.Now();
     if (network_.busy()) planned_ = std::min(planned_, now + kPulse);
     if (network_.has_waiting()) planned_ = std::min(planned_, now + kRetry);
+    if (far_ != nullptr) planned_ = std::min(planned_, far_->due());
     planned_ = std::min(planned_, NextGlance(now));
     bell_.Prepare();
     // Messages that came before that have not rung.

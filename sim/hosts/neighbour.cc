@@ -33,6 +33,8 @@ constexpr std::size_t kMostWaiting = 1 << 20;
 
 // Operations of one process that are under way here.
 constexpr std::size_t kMostShadows = 1 << 20;
+// Of a packet. A device sends it again, and a fault plan some times more.
+constexpr std::uint64_t kMostArrivals = 64;
 
 // After a failure more packets of a write may come: its initiator says when none does.
 bool StaysKnown(OperationKind kind, std::uint8_t status) {
@@ -435,7 +437,7 @@ Neighbour::Shadow& Neighbour::MakeShadow(const Message& message) {
   operation.next_packet = read ? 0 : operation.packets;
   const auto made = shadows_.emplace(
       message.operation,
-      Shadow{Payload(message.operation, context_.world.bus(), across_), operation.id, false});
+      Shadow{Payload(message.operation, context_.world.bus(), across_), operation.id});
   operation.payload = &made.first->second.payload;
   return made.first->second;
 }
@@ -479,6 +481,7 @@ bool Neighbour::TakePacket(const Incoming& incoming) {
   if (operation == nullptr || operation->ended) return true;
   const std::uint32_t packet = PacketFlags::NumberOf(message.packet);
   if (packet >= operation->packets) return false;
+  if (++shadow.arrivals > kMostArrivals * operation->packets) return false;
   Range range = operation->PacketRange(packet);
   if (operation->kind == OperationKind::kRead) range = {};
   std::array<Segment, kMostSendSegments> sources;

@@ -89,7 +89,8 @@ class Neighbour final : public RemotePort {
   struct Shadow {
     Payload payload;
     OperationId id;
-    bool over = false;  // has ended here; packets of it may still come
+    bool over = false;           // has ended here; packets of it may still come
+    std::uint64_t arrivals = 0;  // of its packets
   };
 
   void Appear(std::uint32_t incarnation);

@@ -34,7 +34,9 @@ bool Payload::Fetch(const Operation& operation, Range range, std::byte* target) 
     bus_.Copy(target, piece->bytes.data() + begin, kept, {.into = operation.Placer().index()});
   }
   piece->left -= std::min(piece->left, range.length);
-  if (piece->left == 0 && !operation.faulted) {  // a fault may place it again
+  // A fault may place it again; a message whose receive fails goes into the next one.
+  const bool once = !operation.faulted && operation.kind != fabric::OperationKind::kSend;
+  if (piece->left == 0 && once) {
     std::swap(*piece, pieces_.back());
     pieces_.pop_back();
   }

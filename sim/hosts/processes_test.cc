@@ -262,5 +262,49 @@ TEST(ForkTest, AChildHasNoHost) {
   EXPECT_EQ(child.Wait(), 0);
 }
 
+// A child that uses its parent's objects, as the end of a static object may, is not heard of: its
+// parent and the neighbours go on.
+TEST(ForkTest, AChildThatGoesOnHarmsNobody) {
+  StationOptions options;
+  options.fabric = FreshFabric();
+  Station a(options);
+  Station b(options);
+  b.Introduce(a.address().gid);
+  a.Fill(0, 8, 1);
+  b.PostReceive(0, 8, 1);
+  EXPECT_EQ(a.StatusOf(a.Post(b.address(), {.length = 8})), 0);  // both have met
+  EXPECT_EQ(b.Wait().status, efa::CompletionStatus::kOk);
+  std::unique_lock of_a(a.host().mutex());  // no thread of theirs has it where the child begins
+  std::unique_lock of_b(b.host().mutex());
+  ChildProcess child([&](Talk& talk) {
+    of_a.unlock();
+    of_b.unlock();
+    a.Fill(0, 8, 2);
+    a.Post(b.address(), {.operation = efa::Operation::kWrite, .length = 8});
+    for (int i = 0; i < 50; ++i) {  // longer than machines take to look after each other
+      for (Station* const station : {&a, &b}) {
+        const std::lock_guard lock(station->host().mutex());
+        station->host().Progress();
+        station->host().Posted();
+      }
+      usleep(2000);
+    }
+    talk.Say(true);
+    talk.Hear<bool>();
+  });
+  of_a.unlock();
+  of_b.unlock();
+  child.talk().Hear<bool>();
+  for (Station* const from : {&a, &b}) {
+    Station& to = from == &a ? b : a;
+    EXPECT_EQ(from->StatusOf(
+                  from->Post(to.address(), {.operation = efa::Operation::kWrite, .length = 8})),
+              0);
+    EXPECT_TRUE(to.Holds(0, 8, 1));
+  }
+  child.talk().Say(true);
+  EXPECT_EQ(child.Wait(), 0);
+}
+
 }  // namespace
 }  // namespace drydock::sim_testing

@@ -70,6 +70,11 @@ bool RingWriter::drained() const {
 
 // ---- The reader ----
 
+bool RingReader::IsMade(std::span<std::byte> memory) {
+  return memory.size() < sizeof(std::uint64_t) ||
+         Word(memory.data()).load(std::memory_order_acquire) != 0;
+}
+
 RingReader::RingReader(std::span<std::byte> memory) : memory_(memory.data()) {
   if (memory.size() < RingBytes(kLeastCapacity)) return;
   const std::uint64_t capacity = memory.size() - kRingHeaderBytes;

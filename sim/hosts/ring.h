@@ -53,6 +53,9 @@ class RingWriter {
 // Not thread-safe, as RingWriter.
 class RingReader {
  public:
+  // False: its writer has not made a ring of the memory yet.
+  static bool IsMade(std::span<std::byte> memory);
+
   explicit RingReader(std::span<std::byte> memory);
 
   enum class Result : std::uint8_t { kNone, kMessage, kGarbage };

@@ -220,6 +220,43 @@ TEST_F(RogueTest, ARingOfNonsenseIsNotReadAgain) {
   ExpectUnharmed();
 }
 
+// The bell of a machine that was here before may lead us to a ring that its successor is just
+// making.
+TEST_F(RogueTest, ARingThatIsNotMadeYetIsNotJudged) {
+  const auto rogue = Join();
+  std::uint64_t capacity = 0;
+  std::memcpy(&capacity, rogue->ring(), 8);
+  std::memset(rogue->ring(), 0, 8);
+  for (int i = 0; i < 20; ++i) {
+    rogue->Ring();
+    victim_.Poll();
+  }
+  std::memcpy(rogue->ring(), &capacity, 8);
+  rogue->Say(Packet(), payload_);
+  std::optional<Message> answer;
+  victim_.PollUntil([&] { return (answer = rogue->Hear()).has_value(); });
+  EXPECT_EQ(answer->type, MessageType::kAnswer);
+  EXPECT_EQ(Refused(), 0u);
+}
+
+// Each copy of a message would hold memory until the message finds a receive.
+TEST_F(RogueTest, APacketComesSoManyTimesAndNoMore) {
+  const auto rogue = Join();
+  victim_.Introduce(rogue->gid());
+  Message message = Packet();
+  message.kind = static_cast<std::uint8_t>(fabric::OperationKind::kSend);
+  message.rnr_retries = sim::kRetryForEver;
+  for (int i = 0; i < 10000 && Refused() == 0; ++i) {
+    rogue->Say(message, payload_);
+    victim_.Poll();
+  }
+  victim_.PollUntil([&] {
+    victim_.Poll();
+    return Refused() == 1;
+  });
+  ExpectUnharmed();
+}
+
 TEST_F(RogueTest, NobodyAnswersForOthers) {
   const auto rogue = Join();
   Station other(Options());

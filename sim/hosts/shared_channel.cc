@@ -37,18 +37,21 @@ bool SharedChannel::OpenIn() {
       directory_.RingName(slot_, incarnation_, directory_.slot(), directory_.incarnation());
   absl::StatusOr<SharedFile> file = SharedFile::Open(name, RingBytes(kMostRingBytes));
   if (!file.ok()) return false;
+  const std::span memory(file->data(), file->size());
+  if (!RingReader::IsMade(memory)) return false;
   SharedFile::Unlink(name);  // both sides have it now
   in_file_ = *std::move(file);
-  in_.emplace(std::span(in_file_.data(), in_file_.size()));
+  in_.emplace(memory);
   return true;
 }
 
 std::byte* SharedChannel::Reserve(std::size_t bytes) {
-  return OpenOut() ? out_->Reserve(bytes) : nullptr;
+  // The rings of a forked child are its parent's.
+  return !directory_.abandoned() && OpenOut() ? out_->Reserve(bytes) : nullptr;
 }
 
 void SharedChannel::Publish() {
-  if (!out_.has_value()) return;
+  if (!out_.has_value() || directory_.abandoned()) return;
   out_->Publish();
   MachineSlot& there = directory_.At(slot_);
   there.incoming[directory_.slot() / 64].fetch_or(BitOf(directory_.slot()),

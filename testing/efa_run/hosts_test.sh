@@ -106,7 +106,14 @@ conversation cut
 ip link set port2 down
 ends_unresponsive cut
 pingpong others 3 4 48030  # who does not notice
+sleep 5                    # longer than anybody waits for a sign of life
 ip link set port2 up
+pingpong back 3 2 48031  # new ones
+# The one that was cut off is there as before.
+at 3 "$far_peer" "$(second_word "$work/cut-target.log" address)"
+"${line[@]}" >"$work/again.log" 2>&1 &
+sender=$!
+[ "$(second_word "$work/again.log" begun)" = 1 ] || fail "the machine that was cut off: nothing was sent"
 kill -9 "$target"
-pingpong back 3 2 48031
+ends_unresponsive again
 echo "all computers ran"

@@ -3,6 +3,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <optional>
 #include <thread>
@@ -26,12 +27,22 @@ constexpr coro::Duration kAnswerTime = 5s;
 constexpr coro::Duration kPause = 50ms;
 constexpr std::size_t kMostUnsent = 1 << 17;  // an answer to each news of a full network
 
+// Until the socket is a connection, or has failed.
+void AwaitConnection(const Stream& stream) {
+  coro::SteadyClock clock;
+  const coro::Time deadline = clock.Now() + kAnswerTime;
+  pollfd connected{.fd = stream.fd(), .events = POLLOUT, .revents = 0};
+  int left = static_cast<int>(kAnswerTime / 1ms);
+  while (left > 0 && poll(&connected, 1, left) < 0 && errno == EINTR) {
+    left = static_cast<int>((deadline - clock.Now()) / 1ms);
+  }
+}
+
 absl::StatusOr<CalledRendezvous> TryOnce(const NetworkName& name, const std::string& key_file) {
   ASSIGN_OR_RETURN(const SocketAddress address, SocketAddress::Of(name.host, name.port));
   ASSIGN_OR_RETURN(Socket socket, Socket::Dial(address));
   Stream stream(std::move(socket), kLongestOfHandshake, kMostUnsent);
-  pollfd connected{.fd = stream.fd(), .events = POLLOUT, .revents = 0};
-  poll(&connected, 1, static_cast<int>(kAnswerTime / 1ms));
+  AwaitConnection(stream);
   stream.Receive();
   if (stream.ended()) return absl::UnavailableError("nobody is there");
   // Not before the rendezvous answers: the process that begins the network may still be making the
@@ -63,8 +74,10 @@ bool Await(Stream& stream, std::span<const std::byte>& message, coro::Duration p
   while (!stream.Next(message)) {
     const auto left = static_cast<int>((deadline - clock.Now()) / 1ms);
     if (stream.ended() || stream.garbage() || left <= 0) return false;
-    pollfd readable{.fd = stream.fd(), .events = POLLIN, .revents = 0};
-    poll(&readable, 1, left);
+    const auto events = static_cast<short>(stream.unsent() > 0 ? POLLIN | POLLOUT : POLLIN);
+    pollfd ready{.fd = stream.fd(), .events = events, .revents = 0};
+    poll(&ready, 1, left);
+    stream.Send();
     stream.Receive();
   }
   return true;

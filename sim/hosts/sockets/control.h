@@ -8,6 +8,13 @@
 //                                          ◄──  kNews whenever a machine comes or goes
 //     kKnown: the number of that news      ──►
 //
+// A machine that was out of reach calls again, and has kept its slot:
+//
+//     kReturn: fabric, network, slot,      ──►
+//              incarnation
+//                                          ◄──  kNews of each machine that is there
+//                                          ◄──  kWelcome, or kRefused
+//
 // A machine is welcomed once all the others have acknowledged the news of it, so that any machine
 // that is given its address can use it, and after 1 s in any case: a machine that has not
 // acknowledged the news by then has stopped.
@@ -16,25 +23,30 @@
 #define DRYDOCK_SIM_HOSTS_SOCKETS_CONTROL_H_
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <string>
 #include <type_traits>
 
 #include "absl/strings/string_view.h"
+#include "drydock/coro/time.h"
 #include "drydock/sim/hosts/sockets/handshake.h"
 #include "drydock/sim/hosts/sockets/socket.h"
 
 namespace drydock::sim {
 
-enum class ControlType : std::uint32_t { kJoin = 1, kNews, kKnown, kWelcome, kRefused };
+enum class ControlType : std::uint32_t { kJoin = 1, kNews, kKnown, kWelcome, kRefused, kReturn };
+
+// For so long the rendezvous keeps the seat of a machine that is out of reach.
+inline constexpr coro::Duration kSeatIsKept = std::chrono::minutes(10);
 
 struct Control {
   ControlType type = ControlType::kJoin;
   std::uint32_t present = 0;      // kNews: it comes, or it goes
-  Seat seat;                      // kNews, kWelcome
+  Seat seat;                      // kNews, kWelcome, kReturn
   std::uint64_t number = 0;       // of the news
-  std::uint64_t fabric = 0;       // kJoin: see FabricNumber
+  std::uint64_t fabric = 0;       // kJoin, kReturn: see FabricNumber
   std::uint64_t fingerprint = 0;  // kJoin: see NetworkTerms
   std::uint64_t host = 0;         // kJoin, kNews: see HostNumber
   SocketAddress address;          // kJoin: only the port counts; kNews

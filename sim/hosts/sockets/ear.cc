@@ -6,20 +6,34 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdint>
+#include <cstring>
 #include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 
 namespace drydock::sim {
 
-Ear::Ear(int sockets, std::function<void()> heard)
-    : sockets_(sockets),
-      heard_(std::move(heard)),
-      epoll_(epoll_create1(EPOLL_CLOEXEC)),
-      stop_(eventfd(0, EFD_CLOEXEC)) {
+absl::StatusOr<std::unique_ptr<Ear>> Ear::Make(int sockets) {
+  const int epoll = epoll_create1(EPOLL_CLOEXEC);
+  const int stop = epoll < 0 ? -1 : eventfd(0, EFD_CLOEXEC);
+  if (stop >= 0) return std::unique_ptr<Ear>(new Ear(sockets, epoll, stop));
+  absl::Status failure = absl::UnavailableError(absl::StrCat("epoll: ", std::strerror(errno)));
+  if (epoll >= 0) close(epoll);
+  return failure;
+}
+
+Ear::Ear(int sockets, int epoll, int stop) : sockets_(sockets), epoll_(epoll), stop_(stop) {
   epoll_event event{.events = EPOLLIN, .data = {.fd = stop_}};
   epoll_ctl(epoll_, EPOLL_CTL_ADD, stop_, &event);
   event = {.events = 0, .data = {.fd = sockets_}};
   epoll_ctl(epoll_, EPOLL_CTL_ADD, sockets_, &event);
+}
+
+void Ear::Start(std::function<void()> heard) {
+  heard_ = std::move(heard);
   // Signals are for the program's own threads.
   sigset_t all;
   sigset_t before;
@@ -32,7 +46,7 @@ Ear::Ear(int sockets, std::function<void()> heard)
 
 Ear::~Ear() {
   const std::uint64_t one = 1;
-  if (write(stop_, &one, sizeof(one)) > 0) thread_.join();
+  if (thread_.joinable() && write(stop_, &one, sizeof(one)) > 0) thread_.join();
   close(stop_);
   close(epoll_);
 }

@@ -5,9 +5,13 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <utility>
 
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "drydock/coro/status_macros.h"
 #include "drydock/sim/hosts/message.h"
 #include "drydock/sim/hosts/sockets/call.h"
@@ -19,9 +23,13 @@ using namespace std::chrono_literals;
 
 // Other members may have started when we did; the one that begins the network needs a moment.
 constexpr coro::Duration kCallTime = 5s;
-// Strangers that do not prove themselves within this time are dropped; there are at most so many.
+// Strangers that do not prove themselves within this time are dropped. There are at most so many,
+// and a newer one displaces the oldest: all machines may call at once, and silent ones keep nobody
+// out.
 constexpr coro::Duration kPatience = 5s;
-constexpr std::size_t kMostStrangers = 512;
+constexpr std::size_t kMostStrangers = kMachines;
+// For so long nobody is listened to where the program has as many open files as it may have.
+constexpr coro::Duration kDeafness = 100ms;
 // The longest message: a packet of the largest MTU of all profiles fits by far.
 constexpr std::size_t kLongest = sizeof(Message) + (64 << 10);
 
@@ -37,6 +45,7 @@ absl::StatusOr<std::unique_ptr<FarMachines>> FarMachines::Join(const Options& op
   ASSIGN_OR_RETURN(CalledRendezvous called,
                    CallRendezvous(options.network, options.key_file, kCallTime));
   // The local address by which the rendezvous is reached reaches the other machines, too.
+  const SocketAddress rendezvous = called.stream.socket().PeerAddress();
   const SocketAddress here = called.stream.socket().LocalAddress().WithPort(0);
   ASSIGN_OR_RETURN(Socket listening, Socket::Bind(here));
   RETURN_IF_ERROR(listening.Listen());
@@ -44,15 +53,29 @@ absl::StatusOr<std::unique_ptr<FarMachines>> FarMachines::Join(const Options& op
   ASSIGN_OR_RETURN(std::unique_ptr<Membership> membership,
                    Membership::Join(std::move(called.stream), options.fabric, options.terms,
                                     options.host, port));
-  return std::unique_ptr<FarMachines>(
-      new FarMachines(called.key, std::move(listening), std::move(membership)));
+  const int epoll = epoll_create1(EPOLL_CLOEXEC);
+  if (epoll < 0) return absl::UnavailableError(absl::StrCat("epoll: ", std::strerror(errno)));
+  absl::StatusOr<std::unique_ptr<Ear>> ear = Ear::Make(epoll);
+  if (!ear.ok()) {
+    close(epoll);
+    return ear.status();
+  }
+  Joined joined{.key = called.key,
+                .fabric = options.fabric,
+                .rendezvous = rendezvous,
+                .listening = std::move(listening),
+                .membership = std::move(membership)};
+  return std::unique_ptr<FarMachines>(new FarMachines(std::move(joined), epoll, *std::move(ear)));
 }
 
-FarMachines::FarMachines(const Key& key, Socket listening, std::unique_ptr<Membership> membership)
-    : key_(key),
-      listening_(std::move(listening)),
-      membership_(std::move(membership)),
-      epoll_(epoll_create1(EPOLL_CLOEXEC)) {
+FarMachines::FarMachines(Joined joined, int epoll, std::unique_ptr<Ear> ear)
+    : key_(joined.key),
+      listening_(std::move(joined.listening)),
+      membership_(std::move(joined.membership)),
+      fabric_(joined.fabric),
+      rendezvous_(joined.rendezvous),
+      epoll_(epoll),
+      ear_(std::move(ear)) {
   Watch(listening_.fd(), EPOLLIN, TagOf(kListening));
   Watch(membership_->fd(), EPOLLIN, TagOf(kRendezvous));
 }
@@ -106,6 +129,9 @@ std::unique_ptr<Channel> FarMachines::MakeChannel(std::uint8_t slot) {
 // ---- Arrivals ----
 
 bool FarMachines::Poll(const Visit& visit) {
+  DropOldStrangers();
+  ListenAgain();
+  ReturnToRendezvous();
   std::array<epoll_event, 64> events;
   const int count = epoll_wait(epoll_, events.data(), static_cast<int>(events.size()), 0);
   bool visited = false;
@@ -119,10 +145,7 @@ bool FarMachines::Poll(const Visit& visit) {
         Accept();
         break;
       case kRendezvous:
-        if (heard_of_ && !membership_->Listen()) {
-          heard_of_ = false;
-          epoll_ctl(epoll_, EPOLL_CTL_DEL, membership_->fd(), nullptr);
-        }
+        ListenToRendezvous();
         break;
       case kStranger:
         strangers = true;
@@ -138,14 +161,44 @@ bool FarMachines::Poll(const Visit& visit) {
   return visited || strangers;
 }
 
+void FarMachines::ListenToRendezvous() {
+  if (membership_->Listen()) return;
+  epoll_ctl(epoll_, EPOLL_CTL_DEL, membership_->fd(), nullptr);
+  if (membership_->cut()) recall_.emplace(rendezvous_, key_, fabric_, seat(), clock_.Now());
+}
+
+void FarMachines::ReturnToRendezvous() {
+  if (!recall_.has_value()) return;
+  std::optional<Stream> stream = recall_->Turn(clock_.Now());
+  if (!stream.has_value()) return;
+  recall_.reset();
+  membership_->Resume(*std::move(stream));
+  Watch(membership_->fd(), EPOLLIN, TagOf(kRendezvous));
+}
+
+// The oldest come first.
+void FarMachines::DropOldStrangers() {
+  while (!strangers_.empty() && clock_.Now() - strangers_.front()->since > kPatience) {
+    strangers_.erase(strangers_.begin());
+  }
+}
+
+void FarMachines::ListenAgain() {
+  if (deaf_until_ == coro::kNever || clock_.Now() < deaf_until_) return;
+  deaf_until_ = coro::kNever;
+  Watch(listening_.fd(), EPOLLIN, TagOf(kListening));
+}
+
 void FarMachines::Accept() {
-  std::erase_if(strangers_, [this](const auto& stranger) {
-    return clock_.Now() - stranger->since > kPatience;
-  });
   while (true) {
     Socket socket = listening_.Accept();
+    if (!socket.valid() && (errno == EMFILE || errno == ENFILE)) {
+      // The caller stays where it is, and would keep our thread awake.
+      epoll_ctl(epoll_, EPOLL_CTL_DEL, listening_.fd(), nullptr);
+      deaf_until_ = clock_.Now() + kDeafness;
+    }
     if (!socket.valid()) return;
-    if (strangers_.size() >= kMostStrangers) continue;
+    if (strangers_.size() >= kMostStrangers) strangers_.erase(strangers_.begin());
     Watch(socket.fd(), EPOLLIN, TagOf(kStranger));
     strangers_.push_back(std::make_unique<Stranger>(
         Stranger{.stream = Stream(std::move(socket), kLongestOfHandshake, kLongestOfHandshake * 2),
@@ -196,9 +249,7 @@ void FarMachines::Admit(Stranger& stranger, const Visit& visit) {
   arrived_ = nullptr;
 }
 
-void FarMachines::OnArrival(std::function<void()> heard) {
-  ear_ = std::make_unique<Ear>(epoll_, std::move(heard));
-}
+void FarMachines::OnArrival(std::function<void()> heard) { ear_->Start(std::move(heard)); }
 
 bool FarMachines::Listen() {
   ear_->Arm();

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,10 @@
 #include "drydock/sim/hosts/directory.h"
 #include "drydock/sim/hosts/sockets/ear.h"
 #include "drydock/sim/hosts/sockets/handshake.h"
+#include "drydock/sim/hosts/sockets/mac.h"
 #include "drydock/sim/hosts/sockets/membership.h"
+#include "drydock/sim/hosts/sockets/recall.h"
+#include "drydock/sim/hosts/sockets/socket.h"
 #include "drydock/sim/hosts/sockets/socket_channel.h"
 
 namespace drydock::sim {
@@ -32,7 +36,8 @@ class FarMachines {
     NetworkTerms terms;
     std::uint64_t host = 0;  // see HostNumber
   };
-  // Becomes a machine of the network; waits. Codes: those of CallRendezvous and Membership::Join.
+  // Becomes a machine of the network; waits. Codes: those of CallRendezvous, Membership::Join
+  // and Ear::Make.
   static absl::StatusOr<std::unique_ptr<FarMachines>> Join(const Options& options);
   ~FarMachines();
   FarMachines(const FarMachines&) = delete;
@@ -59,6 +64,8 @@ class FarMachines {
   void OnArrival(std::function<void()> heard);
   // True: something is there already.
   bool Listen();
+  // When Poll has something to do although nothing has come; coro::kNever: it has not.
+  coro::Time due() const { return recall_.has_value() ? recall_->due() : coro::kNever; }
 
  private:
   // A caller that has not proven yet that it has the key.
@@ -70,9 +77,21 @@ class FarMachines {
   };
   using Visit = std::function<void(std::uint8_t slot)>;
 
-  FarMachines(const Key& key, Socket listening, std::unique_ptr<Membership> membership);
+  // What a machine has when it has joined.
+  struct Joined {
+    Key key;
+    std::uint64_t fabric;
+    SocketAddress rendezvous;
+    Socket listening;
+    std::unique_ptr<Membership> membership;
+  };
+  FarMachines(Joined joined, int epoll, std::unique_ptr<Ear> ear);
 
   void Watch(int fd, std::uint32_t events, std::uint64_t tag);
+  void ListenToRendezvous();
+  void ReturnToRendezvous();
+  void DropOldStrangers();
+  void ListenAgain();
   void Accept();
   void ListenToStrangers(const Visit& visit);
   // False: the connection is to be dropped: its caller has proven itself or failed to.
@@ -83,9 +102,12 @@ class FarMachines {
   coro::SteadyClock clock_;
   Socket listening_;
   std::unique_ptr<Membership> membership_;
-  bool heard_of_ = true;  // the rendezvous is there
-  int epoll_;
+  const std::uint64_t fabric_;
+  const SocketAddress rendezvous_;
+  std::optional<Recall> recall_;  // it is out of reach
+  const int epoll_;
   std::vector<std::unique_ptr<Stranger>> strangers_;
+  coro::Time deaf_until_ = coro::kNever;              // kNever: we listen
   std::array<SocketChannel*, kMachines> channels_{};  // null: none
   Stream* arrived_ = nullptr;  // the next channel adopts it, while Admit is at work
   std::uint8_t arrived_from_ = 0;

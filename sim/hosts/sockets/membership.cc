@@ -69,6 +69,7 @@ absl::StatusOr<std::unique_ptr<Membership>> Membership::Join(Stream stream, std:
 
 void Membership::Take(const Control& news) {
   Member& member = members_[news.seat.slot];
+  heard_of_[news.seat.slot] = true;
   ++epoch_;
   member.present = news.present != 0;
   member.incarnation = news.seat.incarnation;
@@ -89,8 +90,22 @@ bool Membership::Listen() {
     if (!Read(message, control)) return false;
     stream_.Release();
     if (control.type == ControlType::kNews) Take(control);
+    if (control.type == ControlType::kWelcome) ForgetUnheardOf();
+    if (control.type == ControlType::kRefused) return false;
   }
   return !stream_.ended() && !stream_.garbage();
+}
+
+void Membership::Resume(Stream stream) {
+  stream_ = std::move(stream);
+  heard_of_.fill(false);
+}
+
+void Membership::ForgetUnheardOf() {
+  for (std::size_t slot = 0; slot < members_.size(); ++slot) {
+    if (!heard_of_[slot]) members_[slot].present = false;
+  }
+  ++epoch_;
 }
 
 }  // namespace drydock::sim

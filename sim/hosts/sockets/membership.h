@@ -27,7 +27,7 @@ struct Member {
   SocketAddress address;
 };
 
-// Lasts as long as the rendezvous can be heard; after that the last news stays valid. Not
+// Lasts as long as the rendezvous can be heard; without it the last news stays valid. Not
 // thread-safe.
 class Membership {
  public:
@@ -44,19 +44,27 @@ class Membership {
   // Counts comings and goings.
   std::uint32_t epoch() const { return epoch_; }
 
-  // Takes the news. False: none will come any more.
+  // Takes the news. False: none will come any more over this connection.
   bool Listen();
+  // Whether that is because the rendezvous is out of reach: a Recall may find it again.
+  bool cut() const { return stream_.cut(); }
+  // Goes on over another connection, over which kReturn was said. Machines that are not in the news
+  // that come before the welcome have left meanwhile.
+  void Resume(Stream stream);
   int fd() const { return stream_.fd(); }
 
  private:
   Membership(Stream stream, std::uint64_t host) : stream_(std::move(stream)), host_(host) {}
 
   void Take(const Control& news);
+  // The news are complete.
+  void ForgetUnheardOf();
 
   Stream stream_;
   const std::uint64_t host_;
   Seat seat_;
   std::array<Member, kMachines> members_{};
+  std::array<bool, kMachines> heard_of_{};  // since Resume
   std::uint32_t epoch_ = 0;
 };
 

@@ -1,6 +1,7 @@
 #include "drydock/sim/hosts/sockets/rendezvous.h"
 
 #include <poll.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
@@ -17,6 +18,11 @@ using namespace std::chrono_literals;
 
 // Connections at the same time: all machines of eight full networks.
 constexpr std::size_t kMostClients = 8 * kMachines;
+// Of them, those that have not become machines yet: all machines of a network may call at once. A
+// newer one displaces the oldest, so that silent ones keep nobody out.
+constexpr std::size_t kMostStrangers = kMachines;
+// Files of this process that are no connections, with room to spare.
+constexpr std::size_t kOtherFiles = 32;
 // Clients that have not become machines within this time are dropped.
 constexpr coro::Duration kPatience = 5s;
 // A machine that does not acknowledge news within this time has stopped.
@@ -32,6 +38,14 @@ Word RandomNumber() {
   Word word = 0;
   std::memcpy(&word, bytes.data(), sizeof(word));
   return word;
+}
+
+// More connections than the process may have files would be taken from the socket by nobody.
+std::size_t MostClients() {
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return kMostClients;
+  const std::size_t most = std::max<std::size_t>(files.rlim_cur, 2 * kOtherFiles) - kOtherFiles;
+  return std::min(kMostClients, most);
 }
 
 }  // namespace
@@ -77,10 +91,11 @@ struct Rendezvous::Client {
   std::uint64_t number = 0;  // of the news about it
   std::uint64_t known = 0;   // the last news that it has read
   bool lost = false;
+  bool away = false;  // a machine that is out of reach, and keeps its seat
 };
 
 Rendezvous::Rendezvous(Socket listening, const Key& key)
-    : listening_(std::move(listening)), key_(key), empty_since_(clock_.Now()) {}
+    : listening_(std::move(listening)), key_(key), most_clients_(MostClients()) {}
 
 Rendezvous::~Rendezvous() = default;
 
@@ -93,7 +108,7 @@ void Rendezvous::Turn() {
   std::vector<pollfd> fds{{.fd = listening_.fd(), .events = POLLIN, .revents = 0}};
   for (const auto& client : clients_) {
     const bool more = client->stream.unsent() > 0;
-    fds.push_back({.fd = client->stream.fd(),
+    fds.push_back({.fd = client->away ? -1 : client->stream.fd(),
                    .events = static_cast<short>(more ? POLLIN | POLLOUT : POLLIN),
                    .revents = 0});
   }
@@ -102,7 +117,7 @@ void Rendezvous::Turn() {
     if (fds[i + 1].revents != 0) Listen(*clients_[i]);
   }
   if (fds[0].revents != 0) Accept();
-  Welcome();
+  WelcomePending();
   ClearUp();
 }
 
@@ -110,9 +125,18 @@ void Rendezvous::Accept() {
   while (true) {
     Socket socket = listening_.Accept();
     if (!socket.valid()) return;
-    if (clients_.size() >= kMostClients) continue;
+    DropStrangers();
+    if (clients_.size() >= most_clients_) continue;
     clients_.push_back(std::make_unique<Client>(std::move(socket), key_, clock_.Now()));
   }
+}
+
+// Makes room for one more: clients are in the order in which they came.
+void Rendezvous::DropStrangers() {
+  const auto is_stranger = [](const auto& client) { return !client->is_machine(); };
+  const auto strangers = std::count_if(clients_.begin(), clients_.end(), is_stranger);
+  if (strangers < static_cast<std::ptrdiff_t>(kMostStrangers)) return;
+  clients_.erase(std::find_if(clients_.begin(), clients_.end(), is_stranger));
 }
 
 void Rendezvous::Listen(Client& client) {
@@ -147,6 +171,9 @@ bool Rendezvous::HandleControl(Client& client, const Control& control) {
   if (control.type == ControlType::kJoin) {
     return client.stage == Client::Stage::kKnown && Join(client, control);
   }
+  if (control.type == ControlType::kReturn) {
+    return client.stage == Client::Stage::kKnown && Return(client, control);
+  }
   client.known = std::max(client.known, control.number);
   return control.type == ControlType::kKnown && client.is_machine();
 }
@@ -178,13 +205,43 @@ bool Rendezvous::Join(Client& client, const Control& control) {
   client.address = client.stream.socket().PeerAddress().WithPort(control.address.port());
   client.stage = Client::Stage::kPending;
   client.since = clock_.Now();
-  for (const auto& other : clients_) {
-    if (other->network != client.network || other.get() == &client) continue;
-    other->lost = other->lost || !client.stream.Say(other->News());
-  }
+  Introduce(client);
   Tell(*network, client);
   client.known = client.number;
   return true;
+}
+
+// The others have not heard that it was away, and do not hear that it is back.
+bool Rendezvous::Return(Client& client, const Control& control) {
+  const auto network = networks_.find(control.fabric);
+  const auto before = std::find_if(clients_.begin(), clients_.end(), [&](const auto& other) {
+    return other->stage == Client::Stage::kMember && other->seat == control.seat &&
+           network != networks_.end() && other->network == network->second.get();
+  });
+  if (before == clients_.end()) {
+    Refuse(client, "its seat is not kept any more");
+    return true;
+  }
+  Client& old = **before;
+  client.network = std::exchange(old.network, nullptr);
+  client.seat = old.seat;
+  client.host = old.host;
+  client.address = old.address;
+  client.number = old.number;
+  client.known = last_news_;
+  client.stage = std::exchange(old.stage, Client::Stage::kKnown);
+  old.lost = true;
+  Introduce(client);
+  Welcome(client);
+  return true;
+}
+
+// All others of its network to it.
+void Rendezvous::Introduce(Client& client) {
+  for (const auto& other : clients_) {
+    if (other->network != client.network || other.get() == &client) continue;
+    client.lost = !client.stream.Say(other->News()) || client.lost;
+  }
 }
 
 void Rendezvous::Refuse(Client& client, absl::string_view why) {
@@ -197,26 +254,30 @@ void Rendezvous::Refuse(Client& client, absl::string_view why) {
 void Rendezvous::Tell(Network& network, Client& about) {
   about.number = ++last_news_;
   for (const auto& other : clients_) {
-    if (other->network != &network || other.get() == &about) continue;
+    if (other->network != &network || other.get() == &about || other->away) continue;
     other->lost = !other->stream.Say(about.News()) || other->lost;
   }
 }
 
-// Welcomes the pending machines that all others know of.
-void Rendezvous::Welcome() {
+// The pending machines that all others know of.
+void Rendezvous::WelcomePending() {
   const coro::Time now = clock_.Now();
   for (const auto& client : clients_) {
     if (client->stage != Client::Stage::kPending || client->lost) continue;
     const bool all_know = std::all_of(clients_.begin(), clients_.end(), [&](const auto& other) {
-      return other->network != client->network || other->known >= client->number;
+      return other->network != client->network || other->away || other->known >= client->number;
     });
     if (!all_know && now - client->since < kNewsTime) continue;
     client->stage = Client::Stage::kMember;
-    Control welcome;
-    welcome.type = ControlType::kWelcome;
-    welcome.seat = client->seat;
-    client->lost = !client->stream.Say(welcome);
+    Welcome(*client);
   }
+}
+
+void Rendezvous::Welcome(Client& client) {
+  Control welcome;
+  welcome.type = ControlType::kWelcome;
+  welcome.seat = client.seat;
+  client.lost = !client.stream.Say(welcome) || client.lost;
 }
 
 void Rendezvous::Leave(Client& client) {
@@ -231,7 +292,13 @@ void Rendezvous::ClearUp() {
   const coro::Time now = clock_.Now();
   for (std::size_t i = 0; i < clients_.size();) {
     Client& client = *clients_[i];
-    const bool late = !client.is_machine() && now - client.since > kPatience;
+    if (client.lost && client.stage == Client::Stage::kMember && client.stream.cut()) {
+      client.lost = false;
+      client.away = true;
+      client.since = now;
+    }
+    const bool late = client.away ? now - client.since > kSeatIsKept
+                                  : !client.is_machine() && now - client.since > kPatience;
     if (!client.lost && !late) {
       ++i;
       continue;
@@ -241,11 +308,6 @@ void Rendezvous::ClearUp() {
     i = 0;  // a client that could not be told is lost, too
   }
   std::erase_if(networks_, [](const auto& entry) { return entry.second->members == 0; });
-  if (!networks_.empty()) {
-    empty_since_ = coro::kNever;
-  } else if (empty_since_ == coro::kNever) {
-    empty_since_ = now;
-  }
 }
 
 }  // namespace drydock::sim

@@ -32,8 +32,6 @@ class Rendezvous {
   // Waits for a message or a connection, a moment at the most, and handles it.
   void Turn();
   std::size_t members() const;
-  // Since when there has been no member; coro::kNever: there is one.
-  coro::Time empty_since() const { return empty_since_; }
 
  private:
   // The machines of a fabric.
@@ -42,24 +40,28 @@ class Rendezvous {
   struct Client;
 
   void Accept();
+  void DropStrangers();
   void Listen(Client& client);
   // False: it talks nonsense.
   bool Handle(Client& client, std::span<const std::byte> message);
   bool HandleControl(Client& client, const Control& control);
   bool Join(Client& client, const Control& control);
+  bool Return(Client& client, const Control& control);
   void Refuse(Client& client, absl::string_view why);
+  void Introduce(Client& client);
   void Leave(Client& client);
   void Tell(Network& network, Client& about);
-  void Welcome();
+  void WelcomePending();
+  void Welcome(Client& client);
   void ClearUp();
 
   Socket listening_;
   const Key key_;
+  const std::size_t most_clients_;
   coro::SteadyClock clock_;
   std::vector<std::unique_ptr<Client>> clients_;
   std::map<std::uint64_t, std::unique_ptr<Network>> networks_;  // by fabric; at least one machine
   std::uint64_t last_news_ = 0;
-  coro::Time empty_since_{};
 };
 
 }  // namespace drydock::sim

@@ -13,16 +13,19 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "drydock/coro/steady_clock.h"
 #include "drydock/sim/hosts/sockets/call.h"
 #include "drydock/sim/hosts/sockets/key.h"
 #include "drydock/sim/hosts/sockets/membership.h"
 #include "drydock/sim/hosts/sockets/network_name.h"
+#include "drydock/sim/hosts/sockets/recall.h"
 #include "drydock/sim/hosts/sockets/testing/meeting.h"
 #include "drydock/sim/random.h"
 #include "gtest/gtest.h"
@@ -67,6 +70,22 @@ class RendezvousTest : public testing::Test {
     auto socket = sim::Socket::Dial(*sim::SocketAddress::Of(name.host, name.port));
     EXPECT_TRUE(socket.ok()) << socket.status();
     return sim::Stream(*std::move(socket), sizeof(Control), 1 << 16);
+  }
+  // What the machine with this seat has when it has called again.
+  sim::Stream Recalled(const sim::Seat& seat) {
+    coro::SteadyClock clock;
+    const sim::NetworkName name = *sim::ParseNetworkName(meeting_.network());
+    sim::Recall recall(*sim::SocketAddress::Of(name.host, name.port), meeting_.key(), 1, seat,
+                       clock.Now());
+    std::optional<sim::Stream> stream;
+    const coro::Time deadline = clock.Now() + kGuard;
+    while (!stream.has_value() && clock.Now() < deadline) {
+      stream = recall.Turn(clock.Now());
+      std::this_thread::sleep_for(1ms);
+    }
+    EXPECT_TRUE(stream.has_value());
+    if (!stream.has_value()) std::abort();
+    return *std::move(stream);
   }
   void ExpectClosed(sim::Stream& stream) {
     std::span<const std::byte> message;
@@ -148,6 +167,54 @@ TEST_F(RendezvousTest, WhoGoesIsTold) {
   EXPECT_NE(third->seat().incarnation, first->At(1).incarnation);
 }
 
+// ---- A machine that was out of reach ----
+
+TEST_F(RendezvousTest, WhoCallsAgainHasItsSeat) {
+  const auto first = Join();
+  const auto second = Join();
+  const auto third = Join();
+  ListenUntil({first.get(), second.get()},
+              [&] { return first->At(2).present && second->At(2).present; });
+  const std::uint32_t epoch = second->epoch();
+  first->Resume(Recalled(first->seat()));
+  // Nobody has heard of it, and all hear of who comes next.
+  const auto fourth = Join();
+  ListenUntil({first.get(), second.get()},
+              [&] { return first->At(3).present && second->At(3).present; });
+  EXPECT_TRUE(first->At(1).present);
+  EXPECT_TRUE(first->At(2).present);
+  EXPECT_TRUE(second->At(0).present);
+  EXPECT_EQ(second->epoch(), epoch + 1);
+  EXPECT_TRUE(fourth->At(0).present);
+  EXPECT_EQ(fourth->At(0).incarnation, first->seat().incarnation);
+}
+
+TEST_F(RendezvousTest, WhoLeftMeanwhileIsForgotten) {
+  const auto first = Join();
+  auto second = Join();
+  const auto witness = Join();
+  ListenUntil({first.get()}, [&] { return first->At(1).present; });
+  second.reset();
+  ListenUntil({witness.get()}, [&] { return !witness->At(1).present; });
+  first->Resume(Recalled(first->seat()));
+  ListenUntil({first.get()}, [&] { return !first->At(1).present; });
+  EXPECT_TRUE(first->At(2).present);
+}
+
+TEST_F(RendezvousTest, NobodyReturnsToASeatThatIsNotKept) {
+  const auto first = Join();
+  sim::Seat seat = first->seat();
+  ++seat.incarnation;
+  first->Resume(Recalled(seat));
+  bool listens = true;
+  for (int i = 0; i < 2000 && listens; ++i) {
+    std::this_thread::sleep_for(10ms);
+    listens = first->Listen();
+  }
+  EXPECT_FALSE(listens);
+  EXPECT_FALSE(first->cut());
+}
+
 TEST_F(RendezvousTest, FabricsAreApart) {
   const auto one = Join(1);
   const auto other = Join(2);
@@ -223,6 +290,17 @@ TEST_F(RendezvousTest, NobodyJoinsWithoutAProof) {
   stream.Say(sim::Proof{});
   stream.Say(Control{});
   ExpectClosed(stream);
+  EXPECT_EQ(Join()->seat().slot, 0);
+}
+
+// Silent callers keep nobody out: of as many as there may be, a newer one displaces the oldest
+// before the time is up that each has.
+TEST_F(RendezvousTest, SilentStrangersAreDisplaced) {
+  std::vector<sim::Stream> strangers;
+  for (std::size_t i = 0; i < sim::kMachines + 1; ++i) strangers.push_back(Connect());
+  std::span<const std::byte> message;
+  EXPECT_FALSE(sim::Await(strangers.front(), message, 4s));
+  EXPECT_TRUE(strangers.front().ended());
   EXPECT_EQ(Join()->seat().slot, 0);
 }
 

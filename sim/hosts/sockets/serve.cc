@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -42,8 +43,18 @@ void LetGoOfFiles(int listening, int starter) {
   close_range(static_cast<unsigned>(next), ~0u, 0);
 }
 
+// A connection of each machine is a file: the usual 1,024 are fewer than the machines of eight full
+// networks.
+void AllowMoreFiles() {
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
+  files.rlim_cur = files.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &files);
+}
+
 [[noreturn]] void Serve(Socket listening, const Key& key, int starter) {
   coro::SteadyClock clock;
+  AllowMoreFiles();
   Rendezvous rendezvous(std::move(listening), key);
   coro::Time needed = clock.Now();
   while (clock.Now() - needed < kLinger) {
@@ -52,6 +63,15 @@ void LetGoOfFiles(int listening, int starter) {
     if (rendezvous.members() > 0 || poll(&ended, 1, 0) == 0) needed = clock.Now();
   }
   _exit(0);
+}
+
+// The exit status of a child of ours; 0 where the program has nobody wait for children.
+int StatusOf(pid_t child) {
+  int status = 0;
+  while (waitpid(child, &status, 0) < 0) {
+    if (errno != EINTR) return 0;
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : ECANCELED;
 }
 
 }  // namespace
@@ -78,14 +98,20 @@ absl::StatusOr<bool> ServeIfFirst(const NetworkName& network, const std::string&
     // A grandchild serves: it is no child of the program that we become, which cannot wait for it
     // by mistake.
     setsid();
-    if (fork() != 0) _exit(0);
-    LetGoOfFiles(listening->fd(), starter);
+    const pid_t server = fork();
+    if (server != 0) _exit(server < 0 ? errno : 0);
+    // A program may have been started without its standard files: ours would be in their places.
+    const int heard = fcntl(listening->fd(), F_DUPFD_CLOEXEC, 3);
+    const int ended = fcntl(starter, F_DUPFD_CLOEXEC, 3);
+    LetGoOfFiles(heard, ended);
     if (chdir("/") != 0) _exit(1);
-    Serve(*std::move(listening), key, starter);
+    Serve(Socket(heard), key, ended);
   }
   close(starter);
   if (child < 0) return absl::UnavailableError(absl::StrCat("fork: ", std::strerror(errno)));
-  waitpid(child, nullptr, 0);
+  if (const int error = StatusOf(child); error != 0) {
+    return absl::UnavailableError(absl::StrCat("fork: ", std::strerror(error)));
+  }
   return true;
 }
 

@@ -52,6 +52,16 @@ TEST_F(ServeTest, TheFirstOneServes) {
   EXPECT_FALSE(*second);
 }
 
+TEST_F(ServeTest, AStarterWithoutStandardFilesServes) {
+  ChildProcess first([this](Talk& talk) {
+    for (const int fd : {0, 1, 2}) close(fd);
+    talk.Say(*sim::ServeIfFirst(network_, key_file_));
+    talk.Hear<bool>();
+  });
+  EXPECT_TRUE(first.talk().Hear<bool>());
+  EXPECT_TRUE(Call(10s).ok()) << Call(10s);
+}
+
 TEST_F(ServeTest, ItStaysUntilTheLastMemberHasLeft) {
   auto starter = std::make_unique<ChildProcess>([this](Talk& talk) {
     EXPECT_TRUE(*sim::ServeIfFirst(network_, key_file_));

@@ -50,7 +50,8 @@ class Socket {
   // address, kOutOfRange if no interface of this computer has it.
   static absl::StatusOr<Socket> Bind(const SocketAddress& address);
   absl::Status Listen();
-  // The next connection to a listening socket; empty: there is none.
+  // The next connection to a listening socket; empty: there is none, or, where errno is EMFILE or
+  // ENFILE, there is no file for it.
   Socket Accept();
 
   bool valid() const { return fd_ >= 0; }

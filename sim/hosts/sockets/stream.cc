@@ -11,6 +11,11 @@ namespace {
 
 bool MayComeLater(int error) { return error == EAGAIN || error == EINTR; }
 
+// What a kernel reports whose questions were not answered, or that has no way to ask.
+bool IsOutOfReach(int error) {
+  return error == ETIMEDOUT || error == EHOSTUNREACH || error == ENETUNREACH || error == ENETDOWN;
+}
+
 }  // namespace
 
 // A thread that looks at the connection through an epoll has a reference to it, which Linux may let
@@ -23,10 +28,7 @@ void Stream::Send() {
   while (!ended_ && unsent() > 0) {
     const std::span<const std::byte> bytes = writer_.unsent();
     const ssize_t sent = send(fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (sent < 0) {
-      ended_ = !MayComeLater(errno);
-      return;
-    }
+    if (sent < 0) return EndBy(errno);
     writer_.Sent(static_cast<std::size_t>(sent));
   }
 }
@@ -45,8 +47,18 @@ bool Stream::Receive() {
     reader_.Add(static_cast<std::size_t>(received));
     return true;
   }
-  ended_ = received == 0 || !MayComeLater(errno);
+  if (received < 0) {
+    EndBy(errno);
+  } else {
+    ended_ = true;
+  }
   return false;
+}
+
+void Stream::EndBy(int error) {
+  if (MayComeLater(error)) return;
+  ended_ = true;
+  cut_ = IsOutOfReach(error);
 }
 
 }  // namespace drydock::sim

@@ -57,14 +57,19 @@ class Stream {
   // Nothing passes any more: the other end has closed it, or cannot be reached, or there never was
   // a connection. Bytes that came before that are still there.
   bool ended() const { return ended_; }
+  // It has ended because the other computer is out of reach: the other end may be alive.
+  bool cut() const { return cut_; }
   // The other end has sent bytes that are no message.
   bool garbage() const { return reader_.garbage(); }
 
  private:
+  void EndBy(int error);
+
   Socket socket_;
   FrameReader reader_;
   FrameWriter writer_;
   bool ended_ = false;
+  bool cut_ = false;
 };
 
 // The message as a T. False: it has another size.
