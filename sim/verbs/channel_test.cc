@@ -5,8 +5,14 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
+#include <future>
+#include <optional>
+#include <thread>
+#include <utility>
 
 #include "drydock/sim/verbs/end.h"
 #include "gtest/gtest.h"
@@ -95,11 +101,13 @@ TEST_F(ChannelTest, TwoQueuesOnOneChannel) {
   void* cq_context = nullptr;
   ASSERT_EQ(ibv_get_cq_event(channel_, &told, &cq_context), 0);
   EXPECT_EQ(cq_context, &c);
+  ibv_ack_cq_events(told, 1);
   Deliver(a, b);
   ASSERT_TRUE(Readable(channel_, kGuard));
   ASSERT_EQ(ibv_get_cq_event(channel_, &told, &cq_context), 0);
   EXPECT_EQ(cq_context, &b);
   EXPECT_EQ(told, ibv_cq_ex_to_cq(b.receive_queue));
+  ibv_ack_cq_events(told, 1);
 }
 
 // A program that drives its queues itself reads the kernel's event, as libfabric's direct data path
@@ -114,6 +122,48 @@ TEST_F(ChannelTest, TheDescriptorTellsTheQueue) {
   ASSERT_EQ(read(channel_->fd, events, sizeof events), 8);
   EXPECT_EQ(reinterpret_cast<ibv_cq*>(events[0]), ibv_cq_ex_to_cq(b.receive_queue));
   EXPECT_FALSE(Readable(channel_, 0));
+  ibv_ack_cq_events(ibv_cq_ex_to_cq(b.receive_queue), 1);
+}
+
+// The thread that reads events still has the queue when another one destroys it.
+TEST_F(ChannelTest, AQueueWaitsForTheAcknowledgementOfItsEvents) {
+  End a({.nic = 0});
+  std::optional<End> b(std::in_place, EndOptions{.nic = 1, .channel = channel_});
+  ASSERT_EQ(ibv_req_notify_cq(ibv_cq_ex_to_cq(b->receive_queue), 0), 0);
+  Deliver(a, *b);
+  std::promise<void> read;
+  std::atomic<bool> acknowledged{false};
+  std::thread reader([&] {
+    ibv_cq* told = nullptr;
+    void* cq_context = nullptr;
+    EXPECT_EQ(ibv_get_cq_event(channel_, &told, &cq_context), 0);
+    read.set_value();
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    EXPECT_EQ(told->cq_context, cq_context);
+    acknowledged = true;
+    ibv_ack_cq_events(told, 1);
+  });
+  read.get_future().wait();
+  a.Forget(*b);
+  b.reset();
+  EXPECT_TRUE(acknowledged);
+  reader.join();
+}
+
+// A program that never does waits for ever on hardware; here the device goes on after a while, and
+// the queue's memory is there for whoever has it yet.
+TEST_F(ChannelTest, AnEventThatNobodyAcknowledgesHoldsAQueueForAWhile) {
+  End a({.nic = 0});
+  std::optional<End> b(std::in_place, EndOptions{.nic = 1, .channel = channel_});
+  ASSERT_EQ(ibv_req_notify_cq(ibv_cq_ex_to_cq(b->receive_queue), 0), 0);
+  Deliver(a, *b);
+  ibv_cq* told = nullptr;
+  void* cq_context = nullptr;
+  ASSERT_EQ(ibv_get_cq_event(channel_, &told, &cq_context), 0);
+  a.Forget(*b);
+  b.reset();
+  ibv_ack_cq_events(told, 1);
+  EXPECT_EQ(told->comp_events_completed, 1u);
 }
 
 TEST_F(ChannelTest, AQueueTakesItsEventsWithIt) {
@@ -134,6 +184,7 @@ TEST_F(ChannelTest, AQueueTakesItsEventsWithIt) {
   ASSERT_EQ(ibv_get_cq_event(channel_, &told, &cq_context), 0);
   EXPECT_EQ(cq_context, &b);
   EXPECT_FALSE(Readable(channel_, 0));
+  ibv_ack_cq_events(told, 1);
 }
 
 // More than a socket holds.
@@ -154,6 +205,7 @@ TEST_F(ChannelTest, EventsThatNobodyReadsWait) {
     EXPECT_EQ(cq_context, &b);
   }
   EXPECT_FALSE(Readable(channel_, 0));
+  ibv_ack_cq_events(ibv_cq_ex_to_cq(b.receive_queue), kEvents);
 }
 
 TEST_F(ChannelTest, WhatCannotBeAskedFor) {

@@ -2,7 +2,9 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -42,15 +44,17 @@ class Channel : public ibv_comp_channel {
     waiting_.push_back(EventOf(queue));
     Flush();
   }
-  void Drop(const Queue& queue) {
+  // Returns how many of the queue's events nobody has read.
+  std::uint32_t Drop(const Queue& queue) {
     const std::lock_guard lock(mutex_);
     std::deque<Event> events;
     Event event = 0;
     while (recv(fd, &event, sizeof event, MSG_DONTWAIT) == sizeof event) events.push_back(event);
     events.insert(events.end(), waiting_.begin(), waiting_.end());
-    std::erase(events, EventOf(queue));
+    const std::size_t dropped = std::erase(events, EventOf(queue));
     waiting_ = std::move(events);
     Flush();
+    return static_cast<std::uint32_t>(dropped);
   }
   // Sends events that had no room yet: a socket holds some 270 events, more than a program has
   // armed queues.
@@ -87,6 +91,7 @@ std::vector<Queue*>& Armed() {
 void ReportArmed() {
   std::erase_if(Armed(), [](Queue* queue) {
     if (!queue->ring()->TakeEvent()) return false;
+    ++queue->events_told;
     ChannelOf(queue->channel).Put(*queue);
     return true;
   });
@@ -111,7 +116,22 @@ void Await(Queue& queue) {
 
 void Abandon(Queue& queue) {
   std::erase(Armed(), &queue);
-  if (queue.channel != nullptr) ChannelOf(queue.channel).Drop(queue);
+  if (queue.channel != nullptr) queue.events_told -= ChannelOf(queue.channel).Drop(queue);
+}
+
+bool AreAcknowledged(Queue& queue) {
+  constexpr int kPatienceSeconds = 2;
+  timespec end{};
+  clock_gettime(CLOCK_REALTIME, &end);
+  end.tv_sec += kPatienceSeconds;
+  pthread_mutex_lock(&queue.mutex);
+  bool waits = !queue.owner().host->in_virtual_time();
+  while (queue.comp_events_completed != queue.events_told && waits) {
+    waits = pthread_cond_timedwait(&queue.cond, &queue.mutex, &end) == 0;
+  }
+  const bool all = queue.comp_events_completed == queue.events_told;
+  pthread_mutex_unlock(&queue.mutex);
+  return all;
 }
 
 }  // namespace drydock::sim::verbs
@@ -161,12 +181,14 @@ int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** queue, void** cq_contex
   if (bytes != sizeof event) return -1;
   *queue = reinterpret_cast<ibv_cq*>(static_cast<std::uintptr_t>(event));
   *cq_context = (*queue)->cq_context;
-  drydock::sim::verbs::QueueOf(*queue).events_taken.fetch_add(1, std::memory_order_relaxed);
   return 0;
 }
 
 void ibv_ack_cq_events(ibv_cq* queue, unsigned count) {
-  drydock::sim::verbs::QueueOf(queue).comp_events_completed += count;
+  pthread_mutex_lock(&queue->mutex);
+  queue->comp_events_completed += count;
+  pthread_cond_signal(&queue->cond);
+  pthread_mutex_unlock(&queue->mutex);
 }
 
 }  // extern "C"

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 #include <utility>
+#include <vector>
 
 #include "drydock/fabric/efa_queue/cqe.h"
 #include "drydock/sim/verbs/completion_channel.h"
@@ -209,9 +210,17 @@ Queue::Queue(Context& owner, std::shared_ptr<CompletionRing> ring, const ibv_cq_
   if (parent_ != nullptr) ++parent_->users;
 }
 
-Queue::~Queue() {
-  if (watch_ != 0) owner_.host->Unwatch(watch_);
-  if (parent_ != nullptr) --parent_->users;
+Queue::~Queue() { LetGo(); }
+
+void Queue::LeaveToItsReader() {
+  static auto& left = *new std::vector<Queue*>;
+  left.push_back(this);
+  LetGo();
+}
+
+void Queue::LetGo() {
+  if (watch_ != 0) owner_.host->Unwatch(std::exchange(watch_, 0));
+  if (parent_ != nullptr) --std::exchange(parent_, nullptr)->users;
 }
 
 void Queue::FoundNothing() {
@@ -371,14 +380,24 @@ int ibv_destroy_cq(ibv_cq* ibv) {
       return EBUSY;
     }
     drydock::sim::verbs::Abandon(queue);
+  }
+  const bool is_free = drydock::sim::verbs::AreAcknowledged(queue);
+  {
+    const drydock::sim::verbs::Closing lock(queue.owner());
+    if (!lock) return EBUSY;
     if (drydock::sim::verbs::Trace* trace = drydock::sim::verbs::TraceOfProcess())
       trace->Closed(&queue);
-    drydock::sim::verbs::TellQueueClosing(queue, queue.events_taken - queue.comp_events_completed);
+    drydock::sim::verbs::TellQueueClosing(
+        queue, is_free ? 0 : queue.events_told - queue.comp_events_completed);
     queue.opened.reset();
     queue.owner().queues.erase(&queue);
     queue.owner().nic->admin().DestroyCompletionRing();
     if (queue.channel != nullptr) --queue.channel->refcnt;
-    delete &queue;
+    if (is_free) {
+      delete &queue;
+    } else {
+      queue.LeaveToItsReader();
+    }
   }
   return 0;
 }

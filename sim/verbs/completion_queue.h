@@ -54,6 +54,9 @@ class Queue : public ibv_cq_ex {
   Queue(Context& owner, std::shared_ptr<CompletionRing> ring, const ibv_cq_init_attr_ex& attr,
         Domain* parent, bool with_source, ExternalMemory memory = {});
   ~Queue();
+  // What the destructor does, of a queue that a thread may use yet: it stays as long as the
+  // process.
+  void LeaveToItsReader();
 
   Context& owner() const { return owner_; }
   const std::shared_ptr<CompletionRing>& ring() const { return ring_; }
@@ -101,15 +104,16 @@ class Queue : public ibv_cq_ex {
   WorkCompletion current;
 
   Opened opened;
-  std::atomic<std::uint32_t> events_taken{0};  // by ibv_get_cq_event
+  std::uint32_t events_told = 0;  // that the program has read, or can read; see AreAcknowledged
 
  private:
+  void LetGo();
   bool TakeFromRing(WorkCompletion& completion);
   // Takes the doorbell's value; returns whether there was one.
   bool TakeDoorbell();
 
   Context& owner_;
-  Domain* const parent_;
+  Domain* parent_;
   const bool single_;            // IBV_CREATE_CQ_ATTR_SINGLE_THREADED
   const ExternalMemory memory_;  // dies after the ring
   const std::shared_ptr<CompletionRing> ring_;

@@ -132,6 +132,8 @@ void BeforeDeathBySignal(void (*say)()) {
 
 Unhurried::Unhurried() { self.calls = self.calls + 1; }
 
+bool Unhurried::nested() { return self.calls > 1; }
+
 Unhurried::~Unhurried() {
   self.calls = self.calls - 1;
   if (self.calls == 0 && dying != 0 && listener == getpid()) AwaitDeath(dying);

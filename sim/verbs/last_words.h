@@ -22,6 +22,8 @@ class Unhurried {
  public:
   Unhurried();
   ~Unhurried();
+  // Whether this thread was interrupted in such code, and is in it once more.
+  static bool nested();
   Unhurried(const Unhurried&) = delete;
   Unhurried& operator=(const Unhurried&) = delete;
 };

@@ -89,7 +89,9 @@ class Machine {
 // mutex is held.
 inline Trace* TraceOfProcess() { return (*Machine::Get())->trace(); }
 
-// Takes a mutex that the ending thread may hold already (objects.h, Closing): false after a second.
+// Takes a mutex that the ending thread may hold already (objects.h, Closing): then, false after a
+// second. One that another thread holds comes when that thread has had its turn: false after a
+// minute. REQUIRES: Unhurried.
 bool LockSoon(std::unique_lock<std::mutex>& lock);
 
 // Prints one line on standard error: the reason of an errno, for a person.

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <thread>
 
+#include "drydock/sim/verbs/last_words.h"
 #include "gtest/gtest.h"
 
 namespace drydock::sim::verbs {
@@ -20,10 +21,11 @@ TEST(LockSoonTest, WaitsForAThreadThatHasTheMutex) {
   std::thread holder([&] {
     const std::lock_guard held(mutex);
     taken.set_value();
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    std::this_thread::sleep_for(std::chrono::milliseconds(1500));  // it lost its processor
     ++writes;
   });
   taken.get_future().wait();
+  const Unhurried closes;
   std::unique_lock lock(mutex, std::defer_lock);
   EXPECT_TRUE(LockSoon(lock));
   EXPECT_TRUE(lock.owns_lock());
@@ -34,6 +36,8 @@ TEST(LockSoonTest, WaitsForAThreadThatHasTheMutex) {
   holder.join();
 }
 
+// That of a call which a signal interrupted, whose handler ends the program: here, another
+// thread's.
 TEST(LockSoonTest, GivesUpAMutexThatNeverComes) {
   std::mutex mutex;
   std::promise<void> taken;
@@ -44,6 +48,8 @@ TEST(LockSoonTest, GivesUpAMutexThatNeverComes) {
     given_up.get_future().wait();
   });
   taken.get_future().wait();
+  const Unhurried interrupted;
+  const Unhurried closes;
   std::unique_lock lock(mutex, std::defer_lock);
   EXPECT_FALSE(LockSoon(lock));
   EXPECT_FALSE(lock.owns_lock());

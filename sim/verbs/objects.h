@@ -101,11 +101,12 @@ class Calling {
 
 // Held around the end of an object. A program may end from a signal that interrupted one of its own
 // calls, and close everything on its way out: then the mutex never comes, and this is false after a
-// second. The object goes with the process.
+// second. In a forked child, where the objects are its parent's, it is false at once. The object
+// goes with the process.
 class Closing {
  public:
   explicit Closing(const Context& context) : lock_(context.mutex(), std::defer_lock) {
-    LockSoon(lock_);
+    if (context.host->usable()) LockSoon(lock_);
   }
   explicit operator bool() const { return lock_.owns_lock(); }
 

@@ -324,6 +324,23 @@ TEST_F(ObjectsTest, AForkedChildIsAnotherMachine) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
+// As libfabric does at the end of every process that has loaded it: nothing is waited for, and the
+// parent still has what it had.
+TEST_F(ObjectsTest, AForkedChildCannotEndItsParentsObjects) {
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const auto refused = [](int result) { return result == EBUSY; };
+    _exit(refused(ibv_destroy_qp(end_.queue_pair)) && refused(ibv_dereg_mr(end_.region)) &&
+                  refused(ibv_dealloc_pd(end_.domain)) && refused(ibv_close_device(end_.context))
+              ? 0
+              : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+
 // ---- Address handles ----
 
 TEST_F(ObjectsTest, AddressHandles) {

@@ -6,11 +6,16 @@
 
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <span>
+#include <string>
 #include <system_error>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "drydock/coro/status_macros.h"
+#include "drydock/fabric/capture/bytes_digest.h"
 
 namespace drydock::sim::verbs {
 namespace {
@@ -21,38 +26,57 @@ absl::Status Unavailable(const fs::path& path, const std::error_code& error) {
   return absl::UnavailableError(absl::StrCat(path.string(), ": ", error.message()));
 }
 
-// Remembers the first failure, so that a tree reads as what it is.
-class Writer {
+// What is to be written, by name: files and links. Several NICs can be on one bus, and say the same
+// of it.
+class Tree {
  public:
-  explicit Writer(fs::path root) : root_(std::move(root)) {}
+  void File(const std::string& name, const std::string& text) { files_[name] = text + "\n"; }
+  void Link(const std::string& name, const std::string& target) { links_[name] = target; }
 
-  void File(const fs::path& name, const std::string& text) {
-    if (!Folder(name)) return;
-    std::ofstream stream(root_ / name);
-    stream << text << "\n";
-    stream.close();
-    if (!stream) status_ = absl::UnavailableError(absl::StrCat((root_ / name).string(), ": write"));
+  // Of all names and texts.
+  std::string Digest() const {
+    std::string all;
+    for (const auto* entries : {&files_, &links_}) {
+      for (const auto& [name, text] : *entries) absl::StrAppend(&all, name, "\n", text, "\n");
+    }
+    return fabric::capture::DigestOf(std::as_bytes(std::span(all)));
   }
-  void Link(const fs::path& name, const fs::path& target) {
-    if (!Folder(name)) return;
-    std::error_code error;
-    if (fs::is_symlink(root_ / name)) return;  // several NICs can be on one bus
-    fs::create_symlink(target, root_ / name, error);
-    if (error) status_ = Unavailable(root_ / name, error);
+
+  // What is not below `root` yet. Several processes may do it at once.
+  absl::Status Write(const fs::path& root) const {
+    for (const auto& [name, text] : files_) {
+      RETURN_IF_ERROR(Add(root / name, [&text = text](const fs::path& fresh) {
+        std::ofstream stream(fresh);
+        stream << text;
+        stream.close();
+        return stream ? std::error_code() : std::make_error_code(std::errc::io_error);
+      }));
+    }
+    for (const auto& [name, target] : links_) {
+      RETURN_IF_ERROR(Add(root / name, [&target = target](const fs::path& fresh) {
+        std::error_code error;
+        fs::create_symlink(target, fresh, error);
+        return error;
+      }));
+    }
+    return absl::OkStatus();
   }
-  const absl::Status& status() const { return status_; }
 
  private:
-  bool Folder(const fs::path& name) {
-    if (!status_.ok()) return false;
+  // Whoever sees the path sees all of it.
+  template <typename Make>
+  static absl::Status Add(const fs::path& path, Make make) {
     std::error_code error;
-    fs::create_directories((root_ / name).parent_path(), error);
-    if (error) status_ = Unavailable(root_ / name, error);
-    return status_.ok();
+    if (fs::is_symlink(path, error) || fs::exists(path, error)) return absl::OkStatus();
+    fs::create_directories(path.parent_path(), error);
+    const fs::path fresh = absl::StrCat(path.string(), ".", getpid());
+    if (!error) error = make(fresh);
+    if (!error) fs::rename(fresh, path, error);
+    return error ? Unavailable(path, error) : absl::OkStatus();
   }
 
-  const fs::path root_;
-  absl::Status status_;
+  std::map<std::string, std::string> files_;
+  std::map<std::string, std::string> links_;
 };
 
 // GT/s of each of a link's 16 lanes, for what it carries: 126 Gbit/s is the third generation of PCI
@@ -71,35 +95,48 @@ std::string GuidText(std::size_t index) {
                          guid >> 16 & 0xffff, guid & 0xffff);
 }
 
-void WriteNic(const Profile& profile, std::size_t index, Writer& writer) {
+void AddNic(const Profile& profile, std::size_t index, Tree& tree) {
   const NicProfile& nic = profile.nics[index];
   const std::string pci = absl::StrCat("devices/", nic.pci_address, "/");
   const std::string& id = profile.vendor_device_id;  // 1d0f:efa1
   const std::size_t colon = id.find(':');
-  writer.File(pci + "vendor", absl::StrCat("0x", id.substr(0, colon)));
-  writer.File(pci + "device", absl::StrCat("0x", id.substr(colon + 1)));
-  writer.File(pci + "numa_node", absl::StrCat(nic.numa_node));
-  writer.Link(pci + "driver", "../../bus/pci/drivers/efa");
+  tree.File(pci + "vendor", absl::StrCat("0x", id.substr(0, colon)));
+  tree.File(pci + "device", absl::StrCat("0x", id.substr(colon + 1)));
+  tree.File(pci + "numa_node", absl::StrCat(nic.numa_node));
+  tree.Link(pci + "driver", "../../bus/pci/drivers/efa");
   for (const char* end : {"current", "max"}) {
-    writer.File(absl::StrCat(pci, end, "_link_speed"), LinkSpeed(profile.dma_gbps));
-    writer.File(absl::StrCat(pci, end, "_link_width"), absl::StrCat(kLanes));
+    tree.File(absl::StrCat(pci, end, "_link_speed"), LinkSpeed(profile.dma_gbps));
+    tree.File(absl::StrCat(pci, end, "_link_width"), absl::StrCat(kLanes));
   }
-  writer.Link("bus/pci/devices/" + nic.pci_address, "../../../devices/" + nic.pci_address);
+  tree.Link("bus/pci/devices/" + nic.pci_address, "../../../devices/" + nic.pci_address);
   // Of a bus, two folders up are its devices.
   const std::string bus = nic.pci_address.substr(0, nic.pci_address.rfind(':'));
-  writer.File(absl::StrCat("devices/pci_bus/", bus, "/cpulistaffinity"),
-              nic.numa_node < 0 ? "" : profile.numa_cpus[static_cast<std::size_t>(nic.numa_node)]);
-  writer.Link("class/pci_bus/" + bus, "../../devices/pci_bus/" + bus);
+  tree.File(absl::StrCat("devices/pci_bus/", bus, "/cpulistaffinity"),
+            nic.numa_node < 0 ? "" : profile.numa_cpus[static_cast<std::size_t>(nic.numa_node)]);
+  tree.Link("class/pci_bus/" + bus, "../../devices/pci_bus/" + bus);
   const std::string device = absl::StrCat("class/infiniband/", nic.name, "/");
-  writer.File(device + "node_guid", GuidText(index));
-  writer.Link(device + "device", absl::StrCat("../../../devices/", nic.pci_address));
-  writer.File(device + "node_type", "0: unspecified");
-  writer.File(device + "ports/1/state", "4: ACTIVE");
-  writer.File(device + "ports/1/rate", absl::StrCat(profile.link_gbps, " Gb/sec"));
+  tree.File(device + "node_guid", GuidText(index));
+  tree.Link(device + "device", absl::StrCat("../../../devices/", nic.pci_address));
+  tree.File(device + "node_type", "0: unspecified");
+  tree.File(device + "ports/1/state", "4: ACTIVE");
+  tree.File(device + "ports/1/rate", absl::StrCat(profile.link_gbps, " Gb/sec"));
   const std::string verbs = absl::StrCat("class/infiniband_verbs/uverbs", index, "/");
-  writer.File(verbs + "ibdev", nic.name);
-  writer.File(verbs + "abi_version", "1");
-  writer.Link(verbs + "device", absl::StrCat("../../../devices/", nic.pci_address));
+  tree.File(verbs + "ibdev", nic.name);
+  tree.File(verbs + "abi_version", "1");
+  tree.Link(verbs + "device", absl::StrCat("../../../devices/", nic.pci_address));
+}
+
+Tree TreeOf(const Profile& profile) {
+  Tree tree;
+  tree.File("class/infiniband_verbs/abi_version", "6");
+  tree.File("bus/pci/drivers/efa/module", "efa");
+  // How aws-ofi-nccl knows the instance type.
+  const std::string& type = profile.aliases.empty() ? profile.name : profile.aliases.front();
+  tree.File("devices/virtual/dmi/id/product_name", type);
+  tree.File("devices/virtual/dmi/id/sys_vendor", "Amazon EC2");
+  tree.File("devices/virtual/dmi/id/board_asset_tag", "i-00000000000000000");
+  for (std::size_t i = 0; i < profile.nics.size(); ++i) AddNic(profile, i, tree);
+  return tree;
 }
 
 // A folder of this user's that no other user can write to.
@@ -118,45 +155,37 @@ absl::Status MakePrivate(const std::string& folder) {
 }  // namespace
 
 absl::Status WriteSysfsTree(const Profile& profile, const std::string& root) {
-  Writer writer(root);
-  writer.File("class/infiniband_verbs/abi_version", "6");
-  writer.File("bus/pci/drivers/efa/module", "efa");
-  // How aws-ofi-nccl knows the instance type.
-  const std::string& type = profile.aliases.empty() ? profile.name : profile.aliases.front();
-  writer.File("devices/virtual/dmi/id/product_name", type);
-  writer.File("devices/virtual/dmi/id/sys_vendor", "Amazon EC2");
-  writer.File("devices/virtual/dmi/id/board_asset_tag", "i-00000000000000000");
-  for (std::size_t i = 0; i < profile.nics.size(); ++i) WriteNic(profile, i, writer);
-  return writer.status();
+  return TreeOf(profile).Write(root);
 }
 
 absl::StatusOr<std::string> SysfsTreeFor(const Profile& profile, const std::string& parent,
                                          const std::string& topology) {
   const std::string folder = absl::StrCat(parent, "/drydock-efa-", geteuid());
   RETURN_IF_ERROR(MakePrivate(folder));
-  // A tree stays: one of another version of this program has another name.
-  constexpr int kVersion = 2;
-  const std::string tree =
-      absl::StrCat(folder, "/", profile.name, "-", profile.nics.size(), "-v", kVersion);
-  if (fs::exists(tree)) return tree;
+  Tree tree = TreeOf(profile);
+  tree.File("machine.xml", topology);
+  // It stays: what another version of this program would write has another name.
+  const std::string path =
+      absl::StrCat(folder, "/", profile.name, "-", profile.nics.size(), "-", tree.Digest());
+  if (fs::exists(path)) {  // whole, unless somebody clears up what nobody reads
+    RETURN_IF_ERROR(tree.Write(path));
+    return path;
+  }
   std::string fresh = absl::StrCat(folder, "/new-XXXXXX");
   if (mkdtemp(fresh.data()) == nullptr) {
     return absl::UnavailableError(absl::StrCat(fresh, ": cannot be made"));
   }
-  absl::Status written = WriteSysfsTree(profile, fresh);
-  Writer writer(fresh);
-  writer.File("machine.xml", topology);
-  written.Update(writer.status());
+  absl::Status written = tree.Write(fresh);
   std::error_code error;
   // The first process gives the tree its name: all of them write the same.
-  if (written.ok()) fs::rename(fresh, tree, error);
+  if (written.ok()) fs::rename(fresh, path, error);
   if (!written.ok() || error) {
     std::error_code ignored;
     fs::remove_all(fresh, ignored);
   }
   RETURN_IF_ERROR(written);
-  if (error && !fs::exists(tree)) return Unavailable(tree, error);
-  return tree;
+  if (error && !fs::exists(path)) return Unavailable(path, error);
+  return path;
 }
 
 }  // namespace drydock::sim::verbs

@@ -19,9 +19,9 @@ namespace drydock::sim::verbs {
 // the file.
 absl::Status WriteSysfsTree(const Profile& profile, const std::string& root);
 
-// A tree for the profile in a folder that only this user can reach, made when it is not there yet;
-// it stays, for the next run. `parent`: a folder for such things, /tmp. kUnavailable: the folder
-// cannot be made; kPermissionDenied: it is another user's.
+// A tree for the profile in a folder that only this user can reach; what is not there yet is made,
+// and stays for the next run. Its name has a digest of what is in it. `parent`: a folder for such
+// things, /tmp. kUnavailable: the folder cannot be made; kPermissionDenied: it is another user's.
 //
 // `topology` is the machine as hwloc's XML: the file machine.xml in the folder.
 absl::StatusOr<std::string> SysfsTreeFor(const Profile& profile, const std::string& parent,

@@ -146,6 +146,20 @@ TEST_F(SysfsTreeTest, TheSecondRunTakesTheSameTree) {
   EXPECT_EQ(NamesInFolder().size(), 1u);  // nothing half written is left
 }
 
+// Who clears up /tmp by age takes the files that nobody has read.
+TEST_F(SysfsTreeTest, WhatIsMissingIsThereAgain) {
+  const absl::StatusOr<std::string> first = Tree(ProfileOf("small"));
+  ASSERT_TRUE(first.ok()) << first.status();
+  const fs::path guid = fs::path(*first) / "class/infiniband" / ProfileOf("small").nics[0].name;
+  fs::remove(fs::path(*first) / "machine.xml");
+  fs::remove_all(guid);
+  const absl::StatusOr<std::string> second = Tree(ProfileOf("small"));
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_EQ(FirstLine(fs::path(*second) / "machine.xml"), "<topology/>");
+  EXPECT_TRUE(fs::exists(guid / "node_guid"));
+  EXPECT_TRUE(fs::is_symlink(guid / "device"));
+}
+
 TEST_F(SysfsTreeTest, OtherMachinesHaveOtherTrees) {
   std::set<std::string> trees;
   for (const Profile& profile :
@@ -161,6 +175,21 @@ TEST_F(SysfsTreeTest, OtherMachinesHaveOtherTrees) {
     EXPECT_EQ(nics, profile.nics.size());
   }
   EXPECT_EQ(trees.size(), 4u);
+}
+
+// A later version of the program, which says something else of the same machine, finds nothing old.
+TEST_F(SysfsTreeTest, AnotherTextHasAnotherTree) {
+  Profile profile = ProfileOf("small");
+  const absl::StatusOr<std::string> first = Tree(profile);
+  profile.link_gbps += 100;
+  const absl::StatusOr<std::string> second = Tree(profile);
+  ASSERT_TRUE(first.ok()) << first.status();
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_NE(*first, *second);
+  const absl::StatusOr<std::string> third =
+      SysfsTreeFor(profile, parent_.string(), "<topology numa='2'/>");
+  ASSERT_TRUE(third.ok()) << third.status();
+  EXPECT_NE(*second, *third);
 }
 
 TEST_F(SysfsTreeTest, SeveralAtOnceAgree) {
