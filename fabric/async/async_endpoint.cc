@@ -25,6 +25,7 @@ OperationAwaiter::OperationAwaiter(AsyncEndpoint& endpoint, const BufferRef& buf
 void OperationAwaiter::LeaveBehind(bool dropped) {
   OperationSlots& slots = endpoint_.dispatcher_.slots();
   if (state_ == State::kPending) {
+    never_posted_ = true;
     slots.Release(context_);
   } else if (standing()) {
     slots.Abandon(context_, std::nullopt);
@@ -68,8 +69,10 @@ void OperationAwaiter::Posted(ErrorCode error) {
     if (deadline_ != coro::kNever) endpoint_.dispatcher_.loop().timers().Arm(*this, deadline_);
     return;
   }
+  never_posted_ = true;
   endpoint_.dispatcher_.slots().Release(context_);
   Completion failed;
+  failed.kind = kind();
   failed.context = context_;
   failed.error = error;
   Finish(failed);
@@ -79,6 +82,7 @@ void OperationAwaiter::OnDeadline(coro::TimerNode& timer) {
   auto& self = static_cast<OperationAwaiter&>(timer);
   self.LeaveBehind(/*dropped=*/false);
   Completion expired;
+  expired.kind = self.kind();
   expired.context = self.context_;
   expired.error = ErrorCode::kDeadlineExceeded;
   self.Finish(expired);

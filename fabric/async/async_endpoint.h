@@ -71,6 +71,12 @@ class OperationAwaiter : public coro::WaitNode,
   }
   Completion await_resume() const { return result_; }
 
+  // The NIC has not taken it, and never will where it has ended: it was refused, or its deadline
+  // came while it waited for room.
+  bool unposted() const {
+    return state_ == State::kIdle || state_ == State::kPending || never_posted_;
+  }
+
   // An operation that waits to be posted is cancelled now. One in flight completes first, for at
   // most AsyncEndpointOptions::cancel_patience; then it is left behind.
   // A receive is taken back where the endpoint can, and else left behind at once.
@@ -115,6 +121,7 @@ class OperationAwaiter : public coro::WaitNode,
   coro::Time deadline_;
   State state_ = State::kIdle;
   bool resuming_ = false;  // the coroutine is suspended, and has to be scheduled
+  bool never_posted_ = false;
   coro::Cancellation* cancellation_ = nullptr;  // to be told of the end, instead of the coroutine
   Context context_{};
   Completion result_;
@@ -172,8 +179,8 @@ class AsyncEndpoint {
   PostAwaiter<ReadRequest> Read(const BufferSlice& target, RemoteBuffer source, Peer peer,
                                 const OperationOptions& options = {});
 
-  // OK, or what went wrong with the provider's words and number: "<what>: <meaning> (<words>;
-  // provider error 7)".
+  // OK, or what went wrong: "<what>: <meaning> (<the provider's words>)", or "(provider error 7)"
+  // where it has none.
   absl::Status ToStatus(const Completion& completion, absl::string_view what) const;
 
   // Closes the endpoint now, as destruction does.

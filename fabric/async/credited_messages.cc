@@ -16,6 +16,20 @@ const CreditTerms& Checked(const CreditTerms& terms) {
   return terms;
 }
 
+// Gives a credit back at its end, also where the task is cancelled, if the message never left.
+class Refund {
+ public:
+  Refund(CreditWindow& window, const OperationAwaiter& sending)
+      : window_(window), sending_(sending) {}
+  ~Refund() {
+    if (sending_.unposted()) window_.Undo();
+  }
+
+ private:
+  CreditWindow& window_;
+  const OperationAwaiter& sending_;
+};
+
 Completion Failed(ErrorCode error) {
   Completion failed;
   failed.error = error;
@@ -39,9 +53,11 @@ coro::Task<Completion> CreditedSender::Send(BufferSlice message, OperationOption
   const absl::Status credit = co_await window_.Take(options.deadline);
   if (!failure_.ok()) co_return Failed(ErrorCode::kPeerAborted);
   if (!credit.ok()) co_return Failed(ErrorCode::kDeadlineExceeded);
-  const Completion sent = co_await endpoint_.Send(message, receiver_, options);
-  if (sent.ok() || sent.error == ErrorCode::kDeadlineExceeded) co_return sent;
-  if (MayHaveHadEffect(sent.error)) {
+  auto sending = endpoint_.Send(message, receiver_, options);
+  const Refund refund(window_, sending);
+  const Completion sent = co_await sending;
+  if (sent.ok() || sent.error == ErrorCode::kDeadlineExceeded || sending.unposted()) co_return sent;
+  if (MayHaveHadEffect(sent.error, OperationKind::kSend)) {
     Fail(endpoint_.ToStatus(sent, "send with a credit"));
   } else {
     window_.Undo();

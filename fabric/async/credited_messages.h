@@ -46,7 +46,8 @@ class CreditedSender {
 
   // Waits for a credit, and sends. The completion is that of the send, or kDeadlineExceeded where
   // no credit came in time, or kPeerAborted where there will be none any more (see status). A send
-  // that was given up at its deadline is under way until the receiver has taken it. After one that
+  // that was given up at its deadline is under way until the receiver has taken it, unless the NIC
+  // had not taken it yet: then its credit is there again. After one that
   // failed and may have arrived all the same, it is not known how many credits are left: there will
   // be none any more.
   coro::Task<Completion> Send(BufferSlice message, OperationOptions options = {});

@@ -131,6 +131,18 @@ TEST_F(RequestChannelTest, MoreCallsThanTheWindowAllEnd) {
   Run(body);
 }
 
+TEST_F(RequestChannelTest, WhoWasRemovedIsNotAnswered) {
+  auto body = [&](RequestClient& client, RequestServer& server) -> coro::Task<absl::Status> {
+    CO_RETURN_IF_ERROR((co_await client.Call<Sum>(Add{1, 2})).status());
+    server.RemoveClient(7);
+    const coro::Time deadline = coro::After(nodes_.loop.Now(), 1s);
+    const auto answer = co_await client.Call<Sum>(Add{1, 2}, deadline);
+    EXPECT_EQ(answer.status().code(), absl::StatusCode::kDeadlineExceeded);
+    co_return absl::OkStatus();
+  };
+  Run(body);
+}
+
 TEST_F(RequestChannelTest, ErrorsComeBackAsValues) {
   auto body = [&](RequestClient& client, RequestServer&) -> coro::Task<absl::Status> {
     const absl::StatusOr<Sum> refused = co_await client.Call<Sum>(Add{13, 1});

@@ -32,9 +32,9 @@
 
 namespace drydock::fabric::async {
 
-// Whether an operation that ended with this code may have moved bytes, taken a receive or announced
-// itself, or may do so yet. False only where that is certain.
-bool MayHaveHadEffect(ErrorCode code);
+// Whether an operation of this kind that ended with this code may have moved bytes, taken a receive
+// or announced itself, or may do so yet. False only where that is certain.
+bool MayHaveHadEffect(ErrorCode code, OperationKind kind);
 
 // The retries of one class of failures.
 struct RetryRule {
@@ -75,9 +75,9 @@ class RetryState {
   RetryState(const RetryPolicy& policy, bool idempotent)
       : policy_(policy), idempotent_(idempotent) {}
 
-  // An attempt failed with `error`: how long to wait before the next one; absent: this was the
-  // last.
-  std::optional<coro::Duration> Next(ErrorCode error);
+  // An attempt of an operation of this kind failed with `error`: how long to wait before the next
+  // one; absent: this was the last.
+  std::optional<coro::Duration> Next(ErrorCode error, OperationKind kind);
 
  private:
   const RetryPolicy policy_;
@@ -95,7 +95,7 @@ coro::Task<Completion> WithRetries(RetryPolicy policy, Attempt& attempt,
   for (;;) {
     const Completion done = co_await attempt(options.deadline);
     if (done.ok()) co_return done;
-    const std::optional<coro::Duration> wait = state.Next(done.error);
+    const std::optional<coro::Duration> wait = state.Next(done.error, done.kind);
     const coro::Time now = coro::EventLoop::Current().Now();
     if (!wait.has_value() || coro::After(now, *wait) >= options.deadline) co_return done;
     co_await coro::Sleep(*wait);

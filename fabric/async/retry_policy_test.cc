@@ -33,18 +33,31 @@ TEST(RetryPolicyTest, WaitsDoubleUpToTheMost) {
   const RetryPolicy policy = RetryPolicy().On({ErrorCode::kReceiverNotReady}, kThrice);
   RetryState state(policy, /*idempotent=*/false);
   std::vector<coro::Duration> waits;
-  while (const auto wait = state.Next(ErrorCode::kReceiverNotReady)) waits.push_back(*wait);
+  while (const auto wait = state.Next(ErrorCode::kReceiverNotReady, OperationKind::kSend))
+    waits.push_back(*wait);
   EXPECT_THAT(waits, ElementsAre(10us, 20us, 25us));
+}
+
+TEST(RetryPolicyTest, WaitsWithoutAMostStayWhatTheyAre) {
+  const RetryPolicy policy = RetryPolicy().On(
+      {ErrorCode::kAgain}, {.retries = 100, .first_wait = 3s, .most_wait = coro::Duration::max()});
+  RetryState state(policy, /*idempotent=*/false);
+  coro::Duration last{};
+  while (const auto wait = state.Next(ErrorCode::kAgain, OperationKind::kSend)) {
+    EXPECT_GE(*wait, last);
+    last = *wait;
+  }
+  EXPECT_EQ(last, coro::Duration::max());
 }
 
 TEST(RetryPolicyTest, EachCodeHasItsOwnCount) {
   const RetryPolicy policy =
       RetryPolicy().On({ErrorCode::kReceiverNotReady, ErrorCode::kNoMemory}, {.retries = 1});
   RetryState state(policy, /*idempotent=*/false);
-  EXPECT_TRUE(state.Next(ErrorCode::kReceiverNotReady).has_value());
-  EXPECT_FALSE(state.Next(ErrorCode::kReceiverNotReady).has_value());
-  EXPECT_TRUE(state.Next(ErrorCode::kNoMemory).has_value());
-  EXPECT_FALSE(state.Next(ErrorCode::kBusy).has_value()) << "no rule";
+  EXPECT_TRUE(state.Next(ErrorCode::kReceiverNotReady, OperationKind::kSend).has_value());
+  EXPECT_FALSE(state.Next(ErrorCode::kReceiverNotReady, OperationKind::kSend).has_value());
+  EXPECT_TRUE(state.Next(ErrorCode::kNoMemory, OperationKind::kSend).has_value());
+  EXPECT_FALSE(state.Next(ErrorCode::kBusy, OperationKind::kSend).has_value()) << "no rule";
 }
 
 // A rule is not enough where the first attempt may have worked.
@@ -54,12 +67,14 @@ TEST(RetryPolicyTest, WhatMayHaveHadAnEffectIsRepeatedOnlyIfIdempotent) {
   std::vector<ErrorCode> certain;
   for (const ErrorInfo& info : ErrorTable()) {
     RetryState careful(policy, /*idempotent=*/false), idempotent(policy, /*idempotent=*/true);
-    EXPECT_TRUE(idempotent.Next(info.code).has_value()) << info.name;
-    if (careful.Next(info.code).has_value()) certain.push_back(info.code);
+    EXPECT_TRUE(idempotent.Next(info.code, OperationKind::kSend).has_value()) << info.name;
+    if (careful.Next(info.code, OperationKind::kSend).has_value()) certain.push_back(info.code);
   }
   EXPECT_THAT(certain, ElementsAre(ErrorCode::kAgain, ErrorCode::kUnsupported, ErrorCode::kClosed,
                                    ErrorCode::kBusy, ErrorCode::kNoMemory,
                                    ErrorCode::kReceiverNotReady, ErrorCode::kFeatureMismatch));
+  EXPECT_TRUE(MayHaveHadEffect(ErrorCode::kReceiverNotReady, OperationKind::kWrite))
+      << "its bytes land before its immediate looks for a receive";
 }
 
 TEST(RetryPolicyTest, TransientIsWhatTheTableOfErrorsCallsSo) {

@@ -12,6 +12,7 @@
 #include "drydock/coro/sleep.h"
 #include "drydock/coro/virtual_clock.h"
 #include "drydock/fabric/async/async_endpoint.h"
+#include "drydock/fabric/async/credited_messages.h"
 #include "drydock/testing/matchers/status_matchers.h"
 #include "drydock/testing/mocks/mock_fabric.h"
 #include "gmock/gmock.h"
@@ -99,6 +100,37 @@ TEST_F(RetryTest, WaitDoublesUpToItsLimit) {
     EXPECT_EQ(attempts_[i].time - attempts_[i - 1].time, expected) << i;
     expected = std::min<coro::Duration>(2 * expected, 1ms);
   }
+}
+
+// A message that was given up, or whose task was cancelled, before the NIC took it: no receiver
+// will ever give its credit back.
+TEST_F(RetryTest, WhatWasNeverPostedKeepsNoCredit) {
+  refusals_ = 1'000'000;
+  auto main = [this]() -> coro::Task<absl::Status> {
+    CreditedSender sender(*endpoint_, Peer{1}, {.credits = 1});
+    OperationOptions options;
+    options.deadline = coro::After(loop_.Now(), 1ms);
+    const Completion late = co_await sender.Send(BufferSlice(), options);
+    EXPECT_EQ(late.error, ErrorCode::kDeadlineExceeded);
+    EXPECT_EQ(sender.window().available(), 1u);
+    {
+      auto send = [&]() -> coro::Task<absl::Status> {
+        co_await sender.Send(BufferSlice());
+        co_return absl::OkStatus();
+      };
+      coro::Scope cancelled;
+      cancelled.Spawn(send());
+      co_await coro::Sleep(1ms);
+      EXPECT_EQ(sender.window().available(), 0u);
+    }
+    EXPECT_EQ(sender.window().available(), 1u);
+    refusals_ = 0;
+    const Completion sent = co_await sender.Send(BufferSlice());
+    EXPECT_TRUE(sent.ok());
+    EXPECT_EQ(sender.window().available(), 0u);  // it is under way until the receiver says so
+    co_return absl::OkStatus();
+  };
+  EXPECT_THAT(loop_.Run(main()), IsOk());
 }
 
 // Bounded by a deadline and not by a count.

@@ -263,9 +263,13 @@ void Engine::PageFailed(std::size_t nic, const Report& report) {
   Transfer& transfer = *chunk.transfer;
   const PagePlace place = transfer.plan.PlaceOf(report.page, chunk.route.remote);
   const std::uint32_t peer = transfer.plan.TargetOf(report.page).peer();
-  ++chunk.failed;
+  chunk.failed.push_back(report.page);
   chunk.failed_bytes += place.bytes;
   const Route route{static_cast<std::uint16_t>(nic), place.remote};
+  // Before another way is chosen for it, which a scatter's page remembers in this one's place.
+  if (!transfer.plan.scatter.empty()) {
+    balance_.Ended(peer, route, 1, place.bytes, place.bytes, Now());
+  }
   if (report.tried || report.error == ErrorCode::kUnreachable) {
     balance_.Failed(peer, route, report.error == ErrorCode::kBadDestination);
   }
@@ -293,17 +297,17 @@ void Engine::ChunkEnded(std::size_t nic, std::uint32_t id) {
     balance_.Ended(peer, chunk.route, chunk.count, chunk.bytes, chunk.failed_bytes, Now());
   }
   for (std::uint32_t i = 0; i < (plan.scatter.empty() ? 0 : chunk.count); ++i) {
-    const ScatterPage& page = plan.scatter[chunk.first + i];
-    const Route route{chunk.route.nic, page.remote};
-    const bool failed = chunk.failed > 0;
-    balance_.Ended(plan.TargetOf(chunk.first + i).peer(), route, 1, page.bytes,
-                   failed ? page.bytes : 0, Now());
+    const std::uint32_t number = chunk.first + i;
+    if (std::ranges::find(chunk.failed, number) != chunk.failed.end()) continue;
+    const ScatterPage& page = plan.scatter[number];
+    balance_.Ended(plan.TargetOf(number).peer(), {chunk.route.nic, page.remote}, 1, page.bytes, 0,
+                   Now());
   }
-  if (chunk.route.failed_before && chunk.failed == 0) {
+  if (chunk.route.failed_before && chunk.failed.empty()) {
     balance_.Worked(plan.TargetOf(chunk.first).peer(), chunk.route);
   }
   transfer.under_way -= chunk.count;
-  transfer.completed += chunk.count - chunk.failed;
+  transfer.completed += chunk.count - chunk.failed.size();
   free_chunks_[nic].push_back(id);
   Settle(transfer);
 }

@@ -42,9 +42,9 @@ struct Engine::Dispatched {
   Route route;
   std::uint32_t first = 0;
   std::uint32_t count = 0;
-  std::uint32_t attempts = 0;  // that failed before this one
-  std::uint32_t failed = 0;
-  std::uint64_t bytes = 0;  // of all but a scatter's
+  std::uint32_t attempts = 0;         // that failed before this one
+  std::vector<std::uint32_t> failed;  // pages
+  std::uint64_t bytes = 0;            // of all but a scatter's
   std::uint64_t failed_bytes = 0;
 };
 
