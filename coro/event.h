@@ -16,8 +16,6 @@ class Event {
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
 
-  bool is_set() const { return set_; }
-
   // Wakes all waiters. Until Reset, later calls of Wait return at once.
   void Set() {
     set_ = true;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "absl/strings/ascii.h"
+#include "drydock/fabric/printable.h"
 
 namespace drydock::apps::doctor {
 
@@ -61,11 +61,7 @@ Severity WorstOf(const std::vector<Finding>& findings) {
 }
 
 std::string Printable(absl::string_view text, std::size_t max_bytes) {
-  std::string line(text.substr(0, max_bytes));
-  for (char& c : line) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x80 || !absl::ascii_isprint(byte)) c = '?';
-  }
+  std::string line = fabric::Printable(text, max_bytes);
   if (text.size() > max_bytes) line += "...";
   return line;
 }

@@ -139,7 +139,7 @@ TEST(ProgramTest, ThisMachineGetsAVerdict) {
 TEST(ProgramTest, HelpTeaches) {
   const harness::ProcessEnd end = RunDoctor({"--help"});
   EXPECT_EQ(end.exit_code, 0);
-  EXPECT_THAT(end.out, AllOf(StartsWith("doctor: reports whether"), HasSubstr("--plan_memory"),
+  EXPECT_THAT(end.out, AllOf(StartsWith("doctor: reports whether"), HasSubstr("--plan-memory"),
                              HasSubstr("exit status 0 fine, 1 a warning, 2"),
                              HasSubstr("--root=/var/lib/machines/job")));
 }

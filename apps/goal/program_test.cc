@@ -125,7 +125,7 @@ TEST(GoalProgramTest, FlowsAreSaidAndCostLess) {
 TEST(GoalProgramTest, ARecordedRunBecomesAScheduleThatRuns) {
   const std::string trace = TemporaryFile("write.json");
   const ProcessEnd recorded = RunProgram(
-      "DRYDOCK_WRITE", {"--fabric=sim", "--page_size=4096", "--num_pages=32", "--trace=" + trace});
+      "DRYDOCK_WRITE", {"--fabric=sim", "--page-size=4096", "--num-pages=32", "--trace=" + trace});
   ASSERT_EQ(recorded.exit_code, 0) << recorded;
   const std::string path = TemporaryFile("write.goal");
   const ProcessEnd end = Goal({trace, "--write=" + path});

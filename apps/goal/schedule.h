@@ -99,7 +99,6 @@ class ScheduleBuilder {
   void BeginRank(std::uint32_t rank);
   // Of the open rank. Returns its number. REQUIRES: size() < kMostOps.
   OpIndex Add(const Op& op);
-  OpIndex Calc(std::uint64_t nanoseconds) { return Add({.amount = nanoseconds}); }
   // `op` waits for `other`. REQUIRES: both are of the open rank.
   void Require(OpIndex op, OpIndex other, bool begins = false) {
     waits_.push_back({other, {op, begins}});

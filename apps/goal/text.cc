@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "drydock/coro/status_macros.h"
+#include "drydock/fabric/printable.h"
 
 namespace drydock::apps::goal {
 namespace {
@@ -100,11 +101,7 @@ bool IsLabel(Word word) {
 // What a person reads of a word that a file made.
 std::string Quoted(Word word) {
   constexpr std::size_t kMost = 40;
-  std::string text(word.substr(0, kMost));
-  for (char& c : text) {
-    if (std::isprint(static_cast<unsigned char>(c)) == 0) c = '?';
-  }
-  return absl::StrCat("'", text, word.size() > kMost ? "...'" : "'");
+  return absl::StrCat("'", fabric::Printable(word, kMost), word.size() > kMost ? "...'" : "'");
 }
 
 class Reader {

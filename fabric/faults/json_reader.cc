@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <set>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "drydock/coro/status_macros.h"
+#include "drydock/fabric/printable.h"
 
 namespace drydock::fabric::faults {
 namespace {
@@ -14,14 +14,8 @@ using nlohmann::json;
 
 constexpr int kMostDepth = 16;
 
-// The quotation of a text, which may hold anything, in a message.
-std::string Shown(absl::string_view text, std::size_t most = 64) {
-  std::string shown(text.substr(0, most));
-  for (char& letter : shown) {
-    if (!absl::ascii_isprint(static_cast<unsigned char>(letter))) letter = '?';
-  }
-  return shown;
-}
+// Of a text in a message.
+constexpr std::size_t kMostShown = 64;
 
 // Notices what nlohmann's values can no longer tell: a key that came twice.
 class StructureCheck {
@@ -33,7 +27,8 @@ class StructureCheck {
     if (event == json::parse_event_t::key) {
       const std::string key = parsed.get<std::string>();
       if (!keys_.back().insert(key).second && error_.empty()) {
-        error_ = absl::StrCat("has the key \"", Shown(key), "\" twice in one object");
+        error_ =
+            absl::StrCat("has the key \"", Printable(key, kMostShown), "\" twice in one object");
       }
     }
     return true;
@@ -48,7 +43,7 @@ class StructureCheck {
 
 std::string Quoted(const json& value) {
   if (value.is_array() || value.is_object()) return value.is_array() ? "a list" : "an object";
-  return Shown(value.dump(-1, ' ', true, json::error_handler_t::replace));
+  return Printable(value.dump(-1, ' ', true, json::error_handler_t::replace), kMostShown);
 }
 
 absl::Status RefuseType(const json& value, const JsonPlace& place, absl::string_view wanted) {
@@ -91,7 +86,7 @@ absl::StatusOr<json> ParseStrictJson(absl::string_view text) {
     // Their words begin with "[json.exception.parse_error.101] parse error".
     absl::string_view why = error.what();
     why.remove_prefix(std::min(why.size(), why.find(']') + 2));
-    return absl::InvalidArgumentError(absl::StrCat("not JSON: ", Shown(why, 200)));
+    return absl::InvalidArgumentError(absl::StrCat("not JSON: ", Printable(why, 200)));
   }
   if (!check.error().empty()) return absl::InvalidArgumentError("it " + check.error());
   return value;
@@ -104,8 +99,8 @@ absl::Status ReadObject(const json& value, const JsonPlace& place, const JsonKey
     for (const auto& [name, candidate] : keys) {
       if (name == key) handler = &candidate;
     }
-    const JsonPlace child = place.Child(Shown(key));
-    if (handler == nullptr) return child.Refuse("is no key of a fault plan here");
+    const JsonPlace child = place.Child(Printable(key, kMostShown));
+    if (handler == nullptr) return child.Refuse("is no key here");
     RETURN_IF_ERROR((*handler)(member, child));
   }
   return absl::OkStatus();

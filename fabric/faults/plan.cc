@@ -6,6 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "drydock/coro/status_macros.h"
+#include "drydock/fabric/printable.h"
 
 namespace drydock::fabric::faults {
 namespace {
@@ -230,10 +231,7 @@ absl::Status Validate(const FaultPlan& plan) {
 
 std::string RuleLabel(std::size_t index, const std::string& name) {
   // A name that was not checked yet must not break the line.
-  std::string shown = name.substr(0, 64);
-  for (char& letter : shown) {
-    if (!absl::ascii_isprint(static_cast<unsigned char>(letter))) letter = '?';
-  }
+  const std::string shown = Printable(name, 64);
   return shown.empty() ? absl::StrCat("rule ", index + 1)
                        : absl::StrCat("rule ", index + 1, " (", shown, ")");
 }

@@ -193,7 +193,7 @@ INSTANTIATE_TEST_SUITE_P(
     Structure, MalformedTest,
     ::testing::Values(
         Malformed{"[]", "is a list: it takes an object"}, Malformed{"{}", "rules is missing"},
-        Malformed{R"({"rules": [], "rule": []})", "rule is no key of a fault plan here"},
+        Malformed{R"({"rules": [], "rule": []})", "rule is no key here"},
         Malformed{R"({"rules": [], "rules": []})", "it has the key \"rules\" twice in one object"},
         Malformed{R"({"rules": {}})", "rules is not a list"},
         Malformed{R"({"rules": [7]})", "rule 1: is not an object"},
@@ -208,11 +208,10 @@ INSTANTIATE_TEST_SUITE_P(
                   "rule 2 (flushed): name is also that of rule 1: give one of them another"},
         Malformed{R"({"mode": "cruel", "rules": []})",
                   "mode is \"cruel\": strict, adversarial or illegal"},
-        Malformed{Rule(R"("fault": "flushed", "wen": {})"),
-                  "rule 1 (x): wen is no key of a fault plan here"},
-        Malformed{When(R"("p": 0.1)"), "rule 1 (x): when.p is no key of a fault plan here"},
+        Malformed{Rule(R"("fault": "flushed", "wen": {})"), "rule 1 (x): wen is no key here"},
+        Malformed{When(R"("p": 0.1)"), "rule 1 (x): when.p is no key here"},
         Malformed{When(R"("burst": {"length": 3})"),
-                  "rule 1 (x): when.burst.length is no key of a fault plan here"}));
+                  "rule 1 (x): when.burst.length is no key here"}));
 
 INSTANTIATE_TEST_SUITE_P(
     Values, MalformedTest,
@@ -254,7 +253,7 @@ INSTANTIATE_TEST_SUITE_P(
         Malformed{Rule(R"("fault": "short_read", "parameters": {"entries": 0})"),
                   "rule 1 (x): parameters.entries is 0: it takes a whole number from 1 to 1000000"},
         Malformed{Rule(R"("fault": "short_read", "parameters": {"delay_ns": 5})"),
-                  "rule 1 (x): parameters.delay_ns is no key of a fault plan here"},
+                  "rule 1 (x): parameters.delay_ns is no key here"},
         Malformed{Rule(R"("fault": "open_domain_fails", "parameters": {"error": "bad"})"),
                   "rule 1 (x): parameters.error is \"bad\": a code of docs/errors.md in "
                   "snake_case, such as no_memory"},

@@ -19,6 +19,9 @@ namespace {
 // the host, as its dmabuf must.
 constexpr std::size_t kGranule = std::size_t{2} << 20;
 
+// More than any device has, and less than what rounding up could overflow.
+constexpr std::size_t kMostBytes = std::size_t{1} << 56;
+
 std::size_t RoundUp(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
 
 // What is allocated in this process: the driver itself tells of the current device's only.
@@ -37,8 +40,9 @@ Allocations& AllAllocations() {
 absl::StatusOr<std::shared_ptr<CudaMemory>> CudaMemory::Make(std::shared_ptr<Context> context,
                                                              std::size_t length_bytes,
                                                              Allocation how) {
-  if (length_bytes == 0) {
-    return absl::InvalidArgumentError(absl::StrCat("allocate 0 B on cuda:", context->ordinal()));
+  if (length_bytes == 0 || length_bytes > kMostBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("allocate ", length_bytes, " B on cuda:", context->ordinal()));
   }
   const Context::Current current(*context);
   std::shared_ptr<CudaMemory> memory(

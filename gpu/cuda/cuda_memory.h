@@ -60,8 +60,6 @@ class CudaMemory final : public fabric::PeerMemory {
   absl::StatusOr<Dmabuf> Export();
   bool IsDmabuf(dev_t device, ino_t inode) const;
 
-  // The NICs' own stream of commands.
-  CUstream nic_stream() const { return nic_stream_; }
   Context& context() const { return *context_; }
 
  private:

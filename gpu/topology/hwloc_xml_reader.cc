@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "drydock/coro/status_macros.h"
+#include "drydock/fabric/printable.h"
 #include "drydock/gpu/topology/hwloc_xml.h"
 #include "drydock/gpu/topology/pci_device.h"
 #include "drydock/gpu/topology/xml.h"
@@ -24,14 +24,6 @@ constexpr unsigned kOpenFabricsBit = 1u << 5;
 
 absl::Status ErrorAt(const XmlElement& element, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("line ", element.line, ": ", what));
-}
-
-// What a person will see, on a terminal or in a drawing.
-std::string Printable(std::string text) {
-  for (char& c : text) {
-    if (!absl::ascii_isprint(static_cast<unsigned char>(c))) c = '?';
-  }
-  return text;
 }
 
 // The attribute's value, or empty.
@@ -154,7 +146,7 @@ class Reader {
   absl::Status ReadBridge(const XmlElement& element, Place& place) {
     Bridge bridge;
     bridge.parent = place.bridge;
-    bridge.buses = Printable(ValueOf(element, "bridge_pci"));
+    bridge.buses = fabric::Printable(ValueOf(element, "bridge_pci"));
     // "0-1" is a host bridge, "1-1" one from PCI to PCI.
     if (ValueOf(element, "bridge_type") != "0-1") {
       bridge.upstream_port = absl::AsciiStrToLower(ValueOf(element, "pci_busid"));
@@ -202,7 +194,7 @@ class Reader {
     Candidate& candidate = candidates_[place.device];
     candidate.is_nic = true;
     candidate.is_gpu = false;
-    const std::string name = Printable(ValueOf(element, "name"));
+    const std::string name = fabric::Printable(ValueOf(element, "name"));
     if (!name.empty()) candidate.device.name = name;
     return absl::OkStatus();
   }
@@ -210,7 +202,7 @@ class Reader {
   // `place` is that of the object around it.
   void ReadInfo(const XmlElement& element, const Place& place) {
     const std::string name = ValueOf(element, "name");
-    const std::string value = Printable(ValueOf(element, "value"));
+    const std::string value = fabric::Printable(ValueOf(element, "value"));
     if (value.empty()) return;
     if (name == "DMIProductName") machine_.name = value;
     if (place.device < 0 || !candidates_[place.device].is_gpu) return;
@@ -322,7 +314,7 @@ absl::StatusOr<Machine> ReadHwlocXml(absl::string_view text) {
   absl::StatusOr<Machine> machine = elements.ok() ? Reader(*std::move(elements)).Run()
                                                   : absl::StatusOr<Machine>(elements.status());
   if (machine.ok()) return machine;
-  const std::string message = Printable(std::string(machine.status().message()));
+  const std::string message = fabric::Printable(machine.status().message());
   if (message.size() <= kMaxMessage) return absl::InvalidArgumentError(message);
   return absl::InvalidArgumentError(absl::StrCat(message.substr(0, kMaxMessage), "..."));
 }

@@ -2,9 +2,9 @@
 
 #include <cmath>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "drydock/fabric/printable.h"
 
 namespace drydock::sim::capture {
 namespace {
@@ -15,14 +15,7 @@ constexpr double kMostMicroseconds = 86400e6;
 
 }  // namespace
 
-std::string Shown(absl::string_view text) {
-  constexpr std::size_t kMost = 64;
-  std::string shown(text.substr(0, kMost));
-  for (char& letter : shown) {
-    if (!absl::ascii_isprint(static_cast<unsigned char>(letter))) letter = '?';
-  }
-  return shown;
-}
+std::string Shown(absl::string_view text) { return fabric::Printable(text, 64); }
 
 bool ReadNumber(const json& value, std::uint64_t& number) {
   if (value.is_number_unsigned()) {

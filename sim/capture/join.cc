@@ -19,14 +19,17 @@ using fabric::OperationKind;
 
 // ---- Peers ----
 
-// Of several lives of one address, the one that began last before `time`.
+coro::Duration OpenedAt(const Capture& capture, const Elsewhere& endpoint) {
+  return capture.nodes[endpoint.node].endpoints[endpoint.index].opened;
+}
+
+// Of the lives of one address, in the order of opening, the one that began last before `time`; the
+// first one if none did.
 Elsewhere Latest(const Capture& capture, const std::vector<Elsewhere>& lives, coro::Duration time) {
-  Elsewhere best;
-  for (const Elsewhere& life : lives) {
-    const coro::Duration opened = capture.nodes[life.node].endpoints[life.index].opened;
-    if (!best.found() || opened <= time) best = life;
-  }
-  return best;
+  const auto later = std::upper_bound(
+      lives.begin(), lives.end(), time,
+      [&](coro::Duration at, const Elsewhere& life) { return at < OpenedAt(capture, life); });
+  return later == lives.begin() ? lives.front() : *(later - 1);
 }
 
 void FindPeers(Capture& capture) {
@@ -36,6 +39,11 @@ void FindPeers(Capture& capture) {
     for (Index e = 0; e < endpoints.size(); ++e) {
       lives[endpoints[e].address.ToHex()].push_back({n, e});
     }
+  }
+  for (auto& [address, of_one] : lives) {
+    std::stable_sort(of_one.begin(), of_one.end(), [&](const Elsewhere& a, const Elsewhere& b) {
+      return OpenedAt(capture, a) < OpenedAt(capture, b);
+    });
   }
   for (Node& node : capture.nodes) {
     for (const Step& step : node.steps) {

@@ -374,6 +374,26 @@ void ExpectWhatArrivedWasSentJustBefore(const std::string& tagged, const std::st
   }
 }
 
+// A server that was started again has its old address, and a trace of its own, given in any order.
+TEST(JoinTest, OfTwoLivesOfAnAddressTheLaterOneIsMeant) {
+  TraceText client({2});
+  client.Close(2, 150, "peer", 25);
+  client.Open(
+      2, 200, "peer", 26,
+      absl::StrCat(R"("address_vector":22,"peer":0,"address":")", TraceText::Address(1), "\""));
+  for (const Index later : {Index{0}, Index{1}}) {
+    const std::vector<TraceFile> files = {{"server", TraceText({1}).Text()},
+                                          {"server", TraceText({1}).Text()},
+                                          {"client", client.Text()}};
+    auto capture = ReadCapture(files);
+    ASSERT_TRUE(capture.ok()) << capture.status();
+    capture->nodes[later].endpoints[0].opened = std::chrono::microseconds(100);
+    ASSERT_TRUE(Join(*capture).ok());
+    EXPECT_EQ(capture->nodes[2].peers[0].endpoint.node, 1 - later);
+    EXPECT_EQ(capture->nodes[2].peers[1].endpoint.node, later);
+  }
+}
+
 TEST(JoinTest, WhatArrivedWasSentJustBefore) { ExpectWhatArrivedWasSentJustBefore("", "", ""); }
 
 TEST(JoinTest, WhatArrivedWithATagWasSentJustBefore) {

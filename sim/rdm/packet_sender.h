@@ -70,7 +70,6 @@ class PacketSender {
   // A packet's memory for something else: the source of a device write whose bytes were copied.
   // REQUIRES: ready().
   std::uint32_t Borrow();
-  std::span<std::byte> BorrowedBytes(std::uint32_t index) { return pool_.bytes(index); }
   fabric::LocalBuffer BorrowedBuffer(std::uint32_t index, std::size_t length) const {
     return pool_.buffer(index, length);
   }
