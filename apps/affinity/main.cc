@@ -83,7 +83,7 @@ absl::StatusOr<Load> LoadFromFlags(bool simulated) {
   load.pages = absl::GetFlag(FLAGS_pages);
   if (load.page_bytes < 1 || load.page_bytes > kMostPageBytes) {
     return BadInput(
-        absl::StrCat("--page_size=", load.page_bytes, " is not between 1 and ", kMostPageBytes));
+        absl::StrCat("--page-size=", load.page_bytes, " is not between 1 and ", kMostPageBytes));
   }
   if (load.window < 1 || load.window > kMostWindow) {
     return BadInput(absl::StrCat("--window=", load.window, " is not between 1 and ", kMostWindow));
@@ -92,7 +92,7 @@ absl::StatusOr<Load> LoadFromFlags(bool simulated) {
     return BadInput(absl::StrCat("--pages=", load.pages, " is more than ", kMostPages));
   }
   if (load.window * load.page_bytes > kMostBytesUnderWay) {
-    return BadInput(absl::StrCat("--window pages of --page_size are ",
+    return BadInput(absl::StrCat("--window pages of --page-size are ",
                                  FormatBytes(load.window * load.page_bytes), " under way, at most ",
                                  FormatBytes(kMostBytesUnderWay), " may be"));
   }

@@ -72,11 +72,11 @@ TEST(AffinityTest, WhatCannotBeIsRefused) {
   EXPECT_THAT(kAffinity.Refusal({"--policy=close"}), HasSubstr("near, far, none or all"));
   EXPECT_THAT(kAffinity.Refusal({"--profile=p9"}), HasSubstr("there are small, p4d, p5"));
   EXPECT_THAT(kAffinity.Refusal({"--profile=p4d"}), HasSubstr("--provider=efa has it in software"));
-  EXPECT_THAT(kAffinity.Refusal({"--page_size=0"}), HasSubstr("--page_size=0 is not between"));
+  EXPECT_THAT(kAffinity.Refusal({"--page-size=0"}), HasSubstr("--page-size=0 is not between"));
   EXPECT_THAT(kAffinity.Refusal({"--window=257"}),
               HasSubstr("--window=257 is not between 1 and 256"));
   EXPECT_THAT(kAffinity.Refusal({"--pages=99999999"}), HasSubstr("--pages=99999999 is more than"));
-  EXPECT_THAT(kAffinity.Refusal({"--window=256", "--page_size=16777216"}),
+  EXPECT_THAT(kAffinity.Refusal({"--window=256", "--page-size=16777216"}),
               HasSubstr("4 GiB under way"));
   EXPECT_THAT(kAffinity.Refusal({"--topology=profile:p5"}),
               HasSubstr("--topology is for real NICs"));

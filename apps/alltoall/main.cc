@@ -80,7 +80,7 @@ const Usage kUsage = {
     .examples =
         "  alltoall                                   4 machines of 2 NICs, 3 rounds\n"
         "  alltoall --profile=p5 --machines=8 --nics=32 --tokens=128 --bytes=7168\n"
-        "  alltoall --norail_aligned --in_place       any NIC to any; answers over the tokens\n"
+        "  alltoall --norail-aligned --in-place       any NIC to any; answers over the tokens\n"
         "  alltoall --routing=one                     incast: everything to one rank\n"
         "  alltoall --late=2:5                        rank 2 comes 5 ms late: all wait for it\n"
         "  alltoall --faults=nic_dies.json            rows of a NIC that dies go by another\n"
@@ -126,7 +126,7 @@ absl::StatusOr<Settings> SettingsFromFlags() {
   ASSIGN_OR_RETURN(shape.ranks,
                    InRange("machines", absl::GetFlag(FLAGS_machines), 1, Member::kMostRanks));
   ASSIGN_OR_RETURN(shape.tokens, InRange("tokens", absl::GetFlag(FLAGS_tokens), 1, 65536));
-  ASSIGN_OR_RETURN(shape.top_k, InRange("top_k", absl::GetFlag(FLAGS_top_k), 1, 64));
+  ASSIGN_OR_RETURN(shape.top_k, InRange("top-k", absl::GetFlag(FLAGS_top_k), 1, 64));
   ASSIGN_OR_RETURN(shape.experts_per_rank,
                    InRange("experts", absl::GetFlag(FLAGS_experts), 1, 1024));
   ASSIGN_OR_RETURN(settings.workload.rounds,

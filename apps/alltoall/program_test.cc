@@ -75,8 +75,8 @@ TEST(SimulatedTest, UnevenCounts) {
 TEST(SimulatedTest, EveryRoutingAndWay) {
   const std::vector<std::string> small = {"--tokens=24", "--bytes=260", "--rounds=2"};
   for (const char* routing : {"--routing=uniform", "--routing=skewed", "--routing=one"}) {
-    for (const char* rails : {"--rail_aligned", "--norail_aligned"}) {
-      for (const char* place : {"--in_place", "--noin_place"}) {
+    for (const char* rails : {"--rail-aligned", "--norail-aligned"}) {
+      for (const char* place : {"--in-place", "--noin-place"}) {
         std::vector<std::string> arguments = small;
         arguments.insert(arguments.end(), {routing, rails, place, "--machines=5"});
         SCOPED_TRACE(absl::StrCat(routing, " ", rails, " ", place));
@@ -89,7 +89,7 @@ TEST(SimulatedTest, EveryRoutingAndWay) {
 // All experts of all tokens are on rank 0: it gets each token of the others once, others nothing.
 TEST(SimulatedTest, ATokenGoesOnceToARank) {
   const Json json = RightRun(
-      {"--routing=one", "--machines=3", "--tokens=10", "--top_k=8", "--rounds=2", "--bytes=64"});
+      {"--routing=one", "--machines=3", "--tokens=10", "--top-k=8", "--rounds=2", "--bytes=64"});
   EXPECT_THAT(Column(json, "sent"), ::testing::ElementsAre(0u, 20u, 20u));
   EXPECT_THAT(Column(json, "received"), ::testing::ElementsAre(40u, 0u, 0u));
   EXPECT_THAT(Column(json, "bytes"), ::testing::ElementsAre(40u * 64, 20u * 64, 20u * 64));
@@ -131,7 +131,7 @@ TEST(SimulatedTest, ARankThatComesTooLateIsOneError) {
 // ---- Faults ----
 
 TEST(FaultsTest, ANicThatDiesCostsNoRow) {
-  for (const char* place : {"--in_place", "--noin_place"}) {
+  for (const char* place : {"--in-place", "--noin-place"}) {
     const Json json = RightRun({PlanOf("nic_dies"), place});
     EXPECT_THAT(Column(json, "dead_nics"), Contains(1u));
     EXPECT_GT(Sum(json, "reissued"), 0u);
@@ -148,14 +148,14 @@ TEST(FaultsTest, AMachineThatFallsSilentIsOneError) {
 // In place, an answer is where a row came; the row comes again as long as its sender's call lasts.
 TEST(FaultsTest, ARowThatIsWrittenAgainSpoilsNoAnswer) {
   for (const char* seed : {"--seed=1", "--seed=2"}) {
-    const Json json = RightRun({PlanOf("lost_answers"), "--in_place", "--rounds=6", seed});
+    const Json json = RightRun({PlanOf("lost_answers"), "--in-place", "--rounds=6", seed});
     EXPECT_GT(Sum(json, "reissued"), 0u);
   }
 }
 
 TEST(FaultsTest, ARoughNetworkChangesNothing) {
-  const Json rough = RightRun({PlanOf("rough_network"), "--in_place"});
-  EXPECT_EQ(Column(rough, "sent"), Column(RightRun({"--in_place"}), "sent"));
+  const Json rough = RightRun({PlanOf("rough_network"), "--in-place"});
+  EXPECT_EQ(Column(rough, "sent"), Column(RightRun({"--in-place"}), "sent"));
 }
 
 // ---- Bad input ----
@@ -164,7 +164,7 @@ TEST(RefusalTest, OneLineAndTwo) {
   EXPECT_THAT(kAllToAll.Refusal({"--machines=0"}), HasSubstr("--machines=0"));
   EXPECT_THAT(kAllToAll.Refusal({"--nics=3"}), HasSubstr("the machine has 2"));
   EXPECT_THAT(kAllToAll.Refusal({"--tokens=0"}), HasSubstr("--tokens=0"));
-  EXPECT_THAT(kAllToAll.Refusal({"--top_k=65"}), HasSubstr("--top_k=65"));
+  EXPECT_THAT(kAllToAll.Refusal({"--top-k=65"}), HasSubstr("--top-k=65"));
   EXPECT_THAT(kAllToAll.Refusal({"--bytes=6"}), HasSubstr("no multiple of 4"));
   EXPECT_THAT(kAllToAll.Refusal({"--routing=best"}), HasSubstr("uniform, skewed or one"));
   EXPECT_THAT(kAllToAll.Refusal({"--late=2"}), HasSubstr("RANK:MILLISECONDS"));
@@ -217,7 +217,7 @@ INSTANTIATE_TEST_SUITE_P(Providers, ProcessesTest, ::testing::Values("tcp", "shm
                          [](const auto& one) { return std::string(one.param); });
 
 TEST_P(ProcessesTest, AreRight) {
-  for (const char* place : {"--in_place", "--norail_aligned"}) {
+  for (const char* place : {"--in-place", "--norail-aligned"}) {
     ranks_.clear();
     ASSERT_NO_FATAL_FAILURE(Start(3, {"--tokens=16", "--rounds=2", "--timeout=60", place}));
     for (std::size_t i = 0; i < 3; ++i) {

@@ -80,7 +80,7 @@ absl::StatusOr<std::vector<std::vector<std::size_t>>> NicsOfGpus(const sim::Prof
              std::none_of(profile.gpus.begin(), profile.gpus.end(), there);
     });
     if (groups[gpu].size() < nics_per_gpu) {
-      return absl::InvalidArgumentError(absl::StrCat("--nics_per_gpu=", nics_per_gpu, ": a ",
+      return absl::InvalidArgumentError(absl::StrCat("--nics-per-gpu=", nics_per_gpu, ": a ",
                                                      profile.name, " has ", groups[gpu].size()));
     }
     groups[gpu].resize(nics_per_gpu);

@@ -71,7 +71,7 @@ const Usage kUsage = {
         "writes pages from the memory of GPUs by all of their NICs, and shows what each NIC "
         "did: simulated, unless --fabric=libfabric or a provider is named.",
     .synopsis =
-        "[--profile=NAME] [--gpus=N] [--page_size=N] [--window=N] [...]   two simulated machines\n"
+        "[--profile=NAME] [--gpus=N] [--page-size=N] [--window=N] [...]   two simulated machines\n"
         "--steps                                       the published staircase, simulated\n"
         "--provider=tcp|efa-direct [--listen=HOST:PORT]   a receiver: prints its address\n"
         "--provider=tcp|efa-direct HOST:PORT [...]        a sender to it\n"
@@ -79,12 +79,12 @@ const Usage kUsage = {
         "ranks",
     .examples =
         "  batch                                      all 32 NICs of a p5.48xlarge\n"
-        "  batch --gpus=1 --page_size=16KiB --window=64\n"
+        "  batch --gpus=1 --page-size=16KiB --window=64\n"
         "  batch --threads=1 --burst=1 --nolazy       what one thread gets out of them\n"
         "  batch --steps --svg=steps.svg              287 to 3108 Gbit/s, and why\n"
         "  batch --profile=p5en --svg=nics.svg        a picture of every NIC, and over time\n"
         "  batch --provider=tcp &                     prints: address   127.0.0.1:40123\n"
-        "  batch --provider=tcp 127.0.0.1:40123 --nics_per_gpu=4\n"
+        "  batch --provider=tcp 127.0.0.1:40123 --nics-per-gpu=4\n"
         "\nwhatif predicts the same without moving a byte.\n"
         "Exit status: 0 all data is correct, 1 it is not, or the run failed, 2 bad input."};
 
@@ -120,7 +120,7 @@ absl::StatusOr<Load> LoadFromFlags() {
     return BadInput(absl::StrCat("--timeout=", seconds, " is not between 0.001 and 86400 seconds"));
   }
   load.timeout = std::chrono::duration_cast<coro::Duration>(std::chrono::duration<double>(seconds));
-  RETURN_IF_ERROR(CheckRange("page_size", load.page_bytes, 1, kMostPageBytes));
+  RETURN_IF_ERROR(CheckRange("page-size", load.page_bytes, 1, kMostPageBytes));
   RETURN_IF_ERROR(CheckRange("pages", load.pages, 0, kMostPages));
   RETURN_IF_ERROR(CheckRange("window", load.window, 1, 32768));
   RETURN_IF_ERROR(CheckRange("burst", load.burst, 1, 64));
@@ -135,7 +135,7 @@ absl::Status Complete(Load& load, std::size_t gpus, std::size_t nics_per_gpu, st
   if (load.pages == 0) load.pages = pages;
   RETURN_IF_ERROR(CheckRange("gpus", load.gpus, 1, 64));
   RETURN_IF_ERROR(
-      CheckRange("nics_per_gpu", load.nics_per_gpu, 1, fabric::async::transfer::kMostNics));
+      CheckRange("nics-per-gpu", load.nics_per_gpu, 1, fabric::async::transfer::kMostNics));
   const std::int64_t threads = absl::GetFlag(FLAGS_threads);
   if (threads < -1 || threads > static_cast<std::int64_t>(load.nics()) ||
       (simulated && threads == 0)) {

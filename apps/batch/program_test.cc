@@ -46,7 +46,7 @@ std::string Contents(const std::string& path) {
 }
 
 // Small, and of both kinds of sharing: two GPUs with two of their NICs each.
-const std::vector<std::string> kSmall = {"--gpus=2", "--nics_per_gpu=2", "--pages=150"};
+const std::vector<std::string> kSmall = {"--gpus=2", "--nics-per-gpu=2", "--pages=150"};
 
 TEST(SimulatedTest, EveryPageOfEveryNicArrives) {
   const Json json = RunForJson(kSmall);
@@ -84,7 +84,7 @@ TEST(SimulatedTest, TheSameSeedGivesTheSameRun) {
 
 // Short pages: it is the threads that limit.
 TEST(SimulatedTest, OneThreadThatAlsoPollsInEveryPostIsSlower) {
-  const std::vector<std::string> fast = {"--gpus=2", "--nics_per_gpu=1", "--page_size=1KiB",
+  const std::vector<std::string> fast = {"--gpus=2", "--nics-per-gpu=1", "--page-size=1KiB",
                                          "--pages=600", "--window=64"};
   std::vector<std::string> slow = fast;
   slow.insert(slow.end(), {"--threads=1", "--burst=1", "--nolazy", "--noshard", "--nopin"});
@@ -111,10 +111,10 @@ TEST(SimulatedTest, PicturesAndTables) {
 TEST(RefusalTest, OneLineAndTwo) {
   const std::vector<std::vector<std::string>> refused = {
       {"--gpus=9"},
-      {"--nics_per_gpu=5"},
+      {"--nics-per-gpu=5"},
       {"--threads=33"},
       {"--threads=0"},
-      {"--page_size=three"},
+      {"--page-size=three"},
       {"--window=0"},
       {"--burst=65"},
       {"--policy=random"},
@@ -156,7 +156,7 @@ class TwoProcessesTest : public ::testing::Test {
 TEST_F(TwoProcessesTest, SeveralEndpointsOfOneSoftwareNic) {
   for (const char* threads : {"--threads=0", "--threads=2"}) {
     const std::unique_ptr<Subprocess> receiver = Receive({threads});
-    const Json json = RunForJson({"--provider=tcp", address_, "--gpus=2", "--nics_per_gpu=3",
+    const Json json = RunForJson({"--provider=tcp", address_, "--gpus=2", "--nics-per-gpu=3",
                                   "--pages=300", "--window=32", threads});
     EXPECT_EQ(json["correct"], true);
     EXPECT_EQ(json["simulated"], false);

@@ -36,10 +36,10 @@ const Usage kUsage = {
         "same: by calls, with a "
         "barrier between rounds, and with a log that its reader slows "
         "down. Simulated.",
-    .synopsis = "[--clients=N] [--blocks=N] [--rounds=N] [--window=N] [--hedge_us=N]",
+    .synopsis = "[--clients=N] [--blocks=N] [--rounds=N] [--window=N] [--hedge-us=N]",
     .examples =
         "  blocks                     4 clients, 64 blocks, 4 rounds\n"
-        "  blocks --hedge_us=0        impatient: every read asks both servers\n"
+        "  blocks --hedge-us=0        impatient: every read asks both servers\n"
         "  blocks --clients=32 --profile=p5 --json\n"
         "\nExit status: 0 every read was of the right version, 1 it was not, "
         "or the run failed, 2 "
@@ -78,7 +78,7 @@ absl::StatusOr<int> Run(const std::vector<std::string>& positional) {
   const std::uint64_t hedge = absl::GetFlag(FLAGS_hedge_us);
   if (hedge > 1'000'000) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--hedge_us=", hedge, " is more than 1000000, a second"));
+        absl::StrCat("--hedge-us=", hedge, " is more than 1000000, a second"));
   }
   settings.hedge = std::chrono::microseconds(hedge);
   ASSIGN_OR_RETURN(const Report report, RunBlocks(settings));

@@ -18,7 +18,7 @@ constexpr drydock::harness::Program kBlocks("BLOCKS", "blocks");
 
 TEST(BlocksTest, SaysForAScriptWhatItHasDone) {
   const Json json = Json::parse(
-      kBlocks.Output({"--clients=2", "--blocks=6", "--rounds=2", "--hedge_us=0", "--json"}));
+      kBlocks.Output({"--clients=2", "--blocks=6", "--rounds=2", "--hedge-us=0", "--json"}));
   EXPECT_EQ(json["writes"], 12);
   EXPECT_EQ(json["reads"], 24);
   EXPECT_EQ(json["records"], 36);
@@ -29,14 +29,14 @@ TEST(BlocksTest, SaysForAScriptWhatItHasDone) {
 TEST(BlocksTest, RefusesWithOneLine) {
   EXPECT_THAT(kBlocks.Refusal({"--clients=33"}), HasSubstr("between 1 and 32"));
   EXPECT_THAT(kBlocks.Refusal({"--window=0"}), HasSubstr("--window=0"));
-  EXPECT_THAT(kBlocks.Refusal({"--hedge_us=1000001"}), HasSubstr("a second"));
+  EXPECT_THAT(kBlocks.Refusal({"--hedge-us=1000001"}), HasSubstr("a second"));
   EXPECT_THAT(kBlocks.Refusal({"--profile=p9"}), HasSubstr("p9"));
   EXPECT_THAT(kBlocks.Refusal({"--profile=p4d"}), HasSubstr("no RDMA writes"));
   EXPECT_THAT(kBlocks.Refusal({"more"}), HasSubstr("unexpected argument 'more'"));
 }
 
 TEST(BlocksTest, HelpShowsItsFlags) {
-  EXPECT_THAT(kBlocks.Output({"--help"}), AllOf(StartsWith("blocks: "), HasSubstr("--hedge_us")));
+  EXPECT_THAT(kBlocks.Output({"--help"}), AllOf(StartsWith("blocks: "), HasSubstr("--hedge-us")));
 }
 
 TEST(ReadmeTest, SessionsAreWhatTheProgramPrints) {

@@ -34,11 +34,16 @@ absl::string_view Expectation(const absl::CommandLineFlag& flag) {
   return "";
 }
 
+// Its name, as our pages write it.
+std::string Shown(const absl::CommandLineFlag& flag) {
+  return absl::StrReplaceAll(flag.Name(), {{"_", "-"}});
+}
+
 absl::Status Set(absl::CommandLineFlag& flag, absl::string_view value) {
   std::string error;  // Abseil's words repeat the flag and the value
   if (flag.ParseFrom(value, &error)) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat("--", flag.Name(), "=", value, " is not valid", Expectation(flag)));
+      absl::StrCat("--", Shown(flag), "=", value, " is not valid", Expectation(flag)));
 }
 
 // --first-seed and --first_seed are the same flag.
@@ -140,7 +145,7 @@ std::string HelpText(const Usage& usage) {
             [](const auto* a, const auto* b) { return a->Name() < b->Name(); });
   for (const absl::CommandLineFlag* flag : flags) {
     const std::string value = flag->DefaultValue();
-    absl::StrAppend(&text, "  --", flag->Name(),
+    absl::StrAppend(&text, "  --", Shown(*flag),
                     value.empty() ? "" : absl::StrCat(" (default ", value, ")"), "\n",
                     Wrapped(flag->Help(), "      "), "\n");
   }

@@ -88,6 +88,7 @@ TEST_F(CommandLineTest, HelpShowsOurFlagsAndOnlyThose) {
   EXPECT_THAT(help, HasSubstr("write: writes."));
   EXPECT_THAT(help, HasSubstr("  write ADDRESS\n"));
   EXPECT_THAT(help, HasSubstr("--pages (default 8)"));
+  EXPECT_THAT(help, HasSubstr("--two-words"));
   EXPECT_THAT(help, HasSubstr("  write --loud"));
   EXPECT_THAT(help, Not(HasSubstr("flagfile")));
   for (std::size_t start = 0; start < help.size(); start = help.find('\n', start) + 1) {

@@ -51,7 +51,7 @@ absl::StatusOr<DeviceChoice> ChooseDevice(const std::string& name) {
 
 absl::StatusOr<DeviceChoice> ChoosePeerDevice(const std::string& name, const gpu::Device& device) {
   if (name != "auto") {
-    absl::StatusOr<DeviceChoice> choice = Choose("peer_device", name);
+    absl::StatusOr<DeviceChoice> choice = Choose("peer-device", name);
     const bool same = choice.ok() && choice->device->kind() == device.kind() &&
                       choice->device->ordinal() == device.ordinal();
     if (same) return DeviceChoice();

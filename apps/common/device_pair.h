@@ -1,5 +1,5 @@
 // Two devices, and the simulated NICs that the first of them drives, as the flags want them:
-// --device, --peer_device, --ring, --profile, --seed, and --trace around it all.
+// --device, --peer-device, --ring, --profile, --seed, and --trace around it all.
 
 #ifndef DRYDOCK_APPS_COMMON_DEVICE_PAIR_H_
 #define DRYDOCK_APPS_COMMON_DEVICE_PAIR_H_

@@ -23,9 +23,9 @@ using ::testing::StartsWith;
 constexpr harness::Program kDmabuf = harness::Program("DRYDOCK_DMABUF", "dmabuf").WithoutEfa();
 
 TEST(DmabufTest, TheDataIsCorrectHoweverItIsRegistered) {
-  EXPECT_THAT(kDmabuf.Output({"--device=host", "--num_pages=2", "--register=dmabuf"}),
+  EXPECT_THAT(kDmabuf.Output({"--device=host", "--num-pages=2", "--register=dmabuf"}),
               AllOf(HasSubstr("registered by dmabuf\n"), EndsWith("\nData is correct\n")));
-  EXPECT_THAT(kDmabuf.Output({"--device=host", "--num_pages=2", "--register=address"}),
+  EXPECT_THAT(kDmabuf.Output({"--device=host", "--num-pages=2", "--register=address"}),
               AllOf(HasSubstr("registered by address\n"), EndsWith("\nData is correct\n")));
 }
 
@@ -59,15 +59,15 @@ TEST(DmabufTest, WhatCannotBeIsRefused) {
   EXPECT_THAT(kDmabuf.Refusal({"--device=tpu"}), HasSubstr("host, cuda:0"));
   EXPECT_THAT(kDmabuf.Refusal({"--device=cuda:1000"}),
               AnyOf(HasSubstr("--device=host"), HasSubstr("there is no cuda:1000")));
-  EXPECT_THAT(kDmabuf.Refusal({"--device=host", "--peer_device=tpu"}),
-              HasSubstr("--peer_device=tpu"));
+  EXPECT_THAT(kDmabuf.Refusal({"--device=host", "--peer-device=tpu"}),
+              HasSubstr("--peer-device=tpu"));
   EXPECT_THAT(kDmabuf.Refusal({"--bandwidth", "--provider=tcp"}),
               HasSubstr("leave out --provider"));
   EXPECT_THAT(kDmabuf.Refusal({"--bandwidth", "--register=fax"}),
               HasSubstr("auto, dmabuf or address"));
   EXPECT_THAT(kDmabuf.Refusal({"--register=fax"}), HasSubstr("auto, dmabuf or address"));
   EXPECT_THAT(kDmabuf.Refusal({"--allocation=odd"}), HasSubstr("plain, virtual or segments"));
-  EXPECT_THAT(kDmabuf.Refusal({"--device=host", "--page_size=4"}), HasSubstr("words of 8 B"));
+  EXPECT_THAT(kDmabuf.Refusal({"--device=host", "--page-size=4"}), HasSubstr("words of 8 B"));
   EXPECT_THAT(kDmabuf.Refusal({"--device=host", "--provider=efa", "--profile=p5"}),
               HasSubstr("host memory only"));
   EXPECT_THAT(kDmabuf.Refusal({"--bandwidth", "--bytes=12"}), HasSubstr("multiple of 8"));
@@ -80,7 +80,7 @@ TEST(DmabufTest, WhatCannotBeIsRefused) {
 TEST(DmabufTest, HelpShowsWhatItTakes) {
   EXPECT_THAT(kDmabuf.Output({"--help"}),
               AllOf(StartsWith("dmabuf: "), HasSubstr("--device (default auto)"),
-                    HasSubstr("--peer_device"), HasSubstr("--bandwidth")));
+                    HasSubstr("--peer-device"), HasSubstr("--bandwidth")));
 }
 
 // Why the simulator was chosen depends on what was built in.

@@ -44,12 +44,12 @@ const Usage kUsage = {
     "echo",
     "servers that send back what comes, and clients that look whether it does: over TCP, and over "
     "RDMA between simulated NICs, all in one event loop of one thread.",
-    "[--tcp | --rdma] [--message_size=N] [--count=N]    servers and clients in one process\n"
+    "[--tcp | --rdma] [--message-size=N] [--count=N]    servers and clients in one process\n"
     "--listen=PORT [--clients=N]                        a TCP server\n"
-    "--connect=HOST:PORT [--message_size=N]             a TCP client of it",
+    "--connect=HOST:PORT [--message-size=N]             a TCP client of it",
     "  echo                                    both kinds side by side, 1000 round trips each\n"
-    "  echo --tcp --message_size=1048576       1 MiB at a time, more than a socket takes at once\n"
-    "  echo --rdma --message_size=8192         a message of a NIC is one packet: see its limit\n"
+    "  echo --tcp --message-size=1048576       1 MiB at a time, more than a socket takes at once\n"
+    "  echo --rdma --message-size=8192         a message of a NIC is one packet: see its limit\n"
     "  echo --listen=0                         a server; prints its address, and ends on ^C\n"
     "  echo --connect=127.0.0.1:40123          its client, in another terminal\n"
     "  nc 127.0.0.1 40123                      another one: what you type comes back\n"
@@ -63,7 +63,7 @@ absl::StatusOr<EchoOptions> ParseEchoOptions() {
   options.message_bytes = absl::GetFlag(FLAGS_message_size);
   options.count = absl::GetFlag(FLAGS_count);
   if (options.message_bytes == 0 || options.message_bytes > kMostMessageBytes) {
-    return BadInput(absl::StrCat("--message_size=", options.message_bytes, " is not between 1 and ",
+    return BadInput(absl::StrCat("--message-size=", options.message_bytes, " is not between 1 and ",
                                  kMostMessageBytes, " bytes"));
   }
   if (options.count == 0) return BadInput("--count=0 asks for nothing");

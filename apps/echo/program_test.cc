@@ -57,12 +57,12 @@ TEST(EchoProgramTest, WithoutArgumentsPrintsWhatTheReadmeShows) {
 }
 
 TEST(EchoProgramTest, EachKindRunsAlone) {
-  const ProcessEnd tcp = kEcho.Run({kPatient, "--tcp", "--message_size=1000", "--count=3"});
+  const ProcessEnd tcp = kEcho.Run({kPatient, "--tcp", "--message-size=1000", "--count=3"});
   EXPECT_EQ(tcp.exit_code, 0) << tcp;
   EXPECT_THAT(Lines(tcp.out), Contains(MatchesRegex("tcp       3 round trips of 1000 B, 2.9 KiB "
                                                     "each way in .*: .* each, .* at best")));
   EXPECT_THAT(tcp.out, Not(HasSubstr("\nrdma")));
-  const ProcessEnd rdma = kEcho.Run({kPatient, "--rdma", "--message_size=8192", "--count=3"});
+  const ProcessEnd rdma = kEcho.Run({kPatient, "--rdma", "--message-size=8192", "--count=3"});
   EXPECT_EQ(rdma.exit_code, 0) << rdma;
   EXPECT_THAT(Lines(rdma.out),
               Contains(StartsWith("rdma      3 round trips of 8 KiB, 24 KiB each way in ")));
@@ -72,7 +72,7 @@ TEST(EchoProgramTest, EachKindRunsAlone) {
 
 // More than the sockets of both sides hold: a client that wrote all before it read would hang.
 TEST(EchoProgramTest, LongMessagesDoNotLockUp) {
-  const ProcessEnd end = kEcho.Run({kPatient, "--tcp", "--message_size=16777216", "--count=1"});
+  const ProcessEnd end = kEcho.Run({kPatient, "--tcp", "--message-size=16777216", "--count=1"});
   EXPECT_EQ(end.exit_code, 0) << end;
   EXPECT_THAT(end.out, HasSubstr("session 1 echoed 16 MiB"));
 }
@@ -92,7 +92,7 @@ TEST(EchoProgramTest, InterruptedClientSaysHowFarItCame) {
 TEST(EchoProgramTest, HelpTeaches) {
   const ProcessEnd end = kEcho.Run({"--help"});
   EXPECT_EQ(end.exit_code, 0) << end;
-  for (const char* word : {"echo: servers that send back", "--connect=HOST:PORT", "--message_size",
+  for (const char* word : {"echo: servers that send back", "--connect=HOST:PORT", "--message-size",
                            "(default 64)", "nc 127.0.0.1", "Exit status: 0 everything came back"}) {
     EXPECT_THAT(end.out, HasSubstr(word));
   }
@@ -115,10 +115,10 @@ TEST_P(BadInputTest, IsRefusedWithOneLine) {
 INSTANTIATE_TEST_SUITE_P(
     EchoProgram, BadInputTest,
     ::testing::Values(
-        BadInput{{"--message_size=0"}, "--message_size=0 is not between 1 and 16777216"},
-        BadInput{{"--message_size=16777217"}, "is not between 1 and 16777216"},
-        BadInput{{"--message_size=many"}, "a whole number"},
-        BadInput{{"--message_size=65536"}, "NIC rdmap79s0 sends at most"},
+        BadInput{{"--message-size=0"}, "--message-size=0 is not between 1 and 16777216"},
+        BadInput{{"--message-size=16777217"}, "is not between 1 and 16777216"},
+        BadInput{{"--message-size=many"}, "a whole number"},
+        BadInput{{"--message-size=65536"}, "NIC rdmap79s0 sends at most"},
         BadInput{{"--count=0"}, "--count=0 asks for nothing"},
         BadInput{{"--timeout=0"}, "--timeout=0 is not between"},
         BadInput{{"--timeout=nan"}, "--timeout=nan"},

@@ -66,9 +66,9 @@ class TraceProgramTest : public ::testing::Test {
 };
 
 TEST_F(TraceProgramTest, ARunIsTheSameWithATrace) {
-  const ProcessEnd plain = Run("DRYDOCK_WRITE", {"--seed=3", "--page_size=65536"});
+  const ProcessEnd plain = Run("DRYDOCK_WRITE", {"--seed=3", "--page-size=65536"});
   const ProcessEnd traced =
-      Run("DRYDOCK_WRITE", {"--seed=3", "--page_size=65536", "--trace=" + File("t.json")});
+      Run("DRYDOCK_WRITE", {"--seed=3", "--page-size=65536", "--trace=" + File("t.json")});
   EXPECT_EQ(traced.exit_code, 0) << traced;
   EXPECT_EQ(traced.out, plain.out);
   EXPECT_THAT(traced.err, HasSubstr("events in " + File("t.json") + ": open it at "));
@@ -94,7 +94,7 @@ TEST_F(TraceProgramTest, FaultsAndBrokenRulesAreMarks) {
   std::ofstream(File("plan.json")) << R"({"mode": "adversarial", "rules": [{"name": "late",
       "fault": "delayed_completion", "parameters": {"delay_ns": 1000},
       "when": {"operation": ["write"], "nth": 3}}]})";
-  const ProcessEnd end = Run("DRYDOCK_WRITE", {"--faults=" + File("plan.json"), "--page_size=4096",
+  const ProcessEnd end = Run("DRYDOCK_WRITE", {"--faults=" + File("plan.json"), "--page-size=4096",
                                                "--trace=" + File("t.json")});
   const CheckedTrace trace = Check(File("t.json"));
   ASSERT_FALSE(trace.marks.empty()) << end;
@@ -103,7 +103,7 @@ TEST_F(TraceProgramTest, FaultsAndBrokenRulesAreMarks) {
 }
 
 TEST_F(TraceProgramTest, ThePageHasTheTrace) {
-  const ProcessEnd end = Run("DRYDOCK_WRITE", {"--trace=" + File("t.html"), "--page_size=4096"});
+  const ProcessEnd end = Run("DRYDOCK_WRITE", {"--trace=" + File("t.html"), "--page-size=4096"});
   EXPECT_EQ(end.exit_code, 0) << end;
   EXPECT_THAT(end.err, HasSubstr("open it with a browser"));
   const std::string page = Read(File("t.html"));
@@ -119,8 +119,8 @@ TEST_F(TraceProgramTest, AFileThatCannotBeIsBadInput) {
 }
 
 TEST_F(TraceProgramTest, AKilledRunLeavesItsLastEvents) {
-  std::vector<std::string> command = {harness::ProgramPath("DRYDOCK_WRITE"), "--page_size=4096",
-                                      "--num_pages=2000", "--verbose"};
+  std::vector<std::string> command = {harness::ProgramPath("DRYDOCK_WRITE"), "--page-size=4096",
+                                      "--num-pages=2000", "--verbose"};
   ASSERT_OK_AND_ASSIGN(const auto run, Subprocess::Start(command, options_));
   ASSERT_TRUE(run->WaitForText("immediate").ok());
   run->Signal(SIGKILL);

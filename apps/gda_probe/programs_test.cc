@@ -95,7 +95,7 @@ TEST(GdaPutTest, WhatCannotBeIsRefused) {
 TEST(GdaRanksTest, EverythingIsRightOnStandIns) {
   const auto json = nlohmann::json::parse(
       kRanks.Output({"--device=host", "--gpus=2", "--tokens=4", "--bytes=64", "--rounds=2",
-                     "--count=128", "--pair_bytes=65536", "--json"}));
+                     "--count=128", "--pair-bytes=65536", "--json"}));
   std::vector<std::string> what;
   for (const auto& row : json["rows"]) {
     EXPECT_EQ(row["correct"], true) << row;
@@ -118,7 +118,7 @@ TEST(GdaRanksTest, WhatCannotBeIsRefused) {
   EXPECT_THAT(kRanks.Refusal({"--device=host", "--work=sleep"}), HasSubstr("puts, signals, moe"));
   EXPECT_THAT(kRanks.Refusal({"--device=host", "--bytes=6"}), HasSubstr("no multiple of 4"));
   EXPECT_THAT(kRanks.Refusal({"--device=host", "--gpus=17"}), HasSubstr("more than 16"));
-  EXPECT_THAT(kRanks.Refusal({"--device=host", "--pair_bytes=100"}), HasSubstr("no power of two"));
+  EXPECT_THAT(kRanks.Refusal({"--device=host", "--pair-bytes=100"}), HasSubstr("no power of two"));
   EXPECT_THAT(kRanks.Refusal({"now"}), HasSubstr("unexpected argument 'now'"));
 }
 
@@ -152,7 +152,7 @@ TEST(HelpTest, AllTeach) {
   EXPECT_THAT(kProbe.Output({"--help"}), AllOf(StartsWith("gda_probe: "), HasSubstr("--source")));
   EXPECT_THAT(kPut.Output({"--help"}), AllOf(StartsWith("gda_put: "), HasSubstr("--kernel")));
   EXPECT_THAT(kInterchange.Output({"--help"}),
-              AllOf(StartsWith("interchange: "), HasSubstr("--peer_device")));
+              AllOf(StartsWith("interchange: "), HasSubstr("--peer-device")));
 }
 
 }  // namespace

@@ -118,7 +118,7 @@ absl::Status InRange(const char* flag, std::uint64_t value, std::uint64_t least,
 
 absl::StatusOr<MoeShape> ShapeFromFlags() {
   RETURN_IF_ERROR(InRange("tokens", absl::GetFlag(FLAGS_tokens), 1, 65536));
-  RETURN_IF_ERROR(InRange("top_k", absl::GetFlag(FLAGS_top_k), 1, 64));
+  RETURN_IF_ERROR(InRange("top-k", absl::GetFlag(FLAGS_top_k), 1, 64));
   RETURN_IF_ERROR(InRange("experts", absl::GetFlag(FLAGS_experts), 1, 1024));
   RETURN_IF_ERROR(InRange("bytes", absl::GetFlag(FLAGS_bytes), 4, 1 << 20));
   RETURN_IF_ERROR(InRange("rounds", absl::GetFlag(FLAGS_rounds), 1, 100000));
@@ -274,7 +274,7 @@ absl::StatusOr<int> Run() {
   const std::uint64_t pair_bytes = absl::GetFlag(FLAGS_pair_bytes);
   if (pair_bytes < 8 || (pair_bytes & (pair_bytes - 1)) != 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--pair_bytes=", pair_bytes, " is no power of two from 8 on"));
+        absl::StrCat("--pair-bytes=", pair_bytes, " is no power of two from 8 on"));
   }
   ASSIGN_OR_RETURN(const sim::Profile profile, ProfileFromFlags());
   ASSIGN_OR_RETURN(const Machine machine, OpenMachine());

@@ -41,10 +41,10 @@ const Usage kUsage = {
     .summary =
         "one GPU writes into the memory of another through RDMA, by itself: a kernel fills, posts, "
         "rings and polls; another one verifies. The NICs are simulated, in real time.",
-    .synopsis = "[--device=NAME] [--peer_device=NAME] [--bytes=N] [--value=N] [--count=N]",
+    .synopsis = "[--device=NAME] [--peer-device=NAME] [--bytes=N] [--value=N] [--count=N]",
     .examples =
         "  interchange                                     1024 bytes of 42\n"
-        "  interchange --device=cuda:0 --peer_device=cuda:1  between two GPUs\n"
+        "  interchange --device=cuda:0 --peer-device=cuda:1  between two GPUs\n"
         "  interchange --bytes=1048576 --value=7 --count=10\n"
         "  interchange --ring=proxy                        a thread of the host posts\n"
         "\nExit status: 0 verified, 1 wrong or failed, 2 bad input."};

@@ -85,7 +85,7 @@ TEST(MuseumProgramTest, BadInputEndsWithTwoAndALine) {
     EXPECT_EQ(end.out, "");
   }
   EXPECT_EQ(RunMuseum({"--exhibit=both-drain", "--seed=x"}).exit_code, 2);
-  EXPECT_THAT(RunMuseum({"--help"}).out, HasSubstr("--most_seeds"));
+  EXPECT_THAT(RunMuseum({"--help"}).out, HasSubstr("--most-seeds"));
 }
 
 }  // namespace

@@ -60,7 +60,7 @@ std::string Written(const std::string& name, const std::string& text) {
 std::string Capture(const std::string& name, std::vector<std::string> arguments) {
   const std::string path = TemporaryFile(name);
   const std::vector<std::string> fixed = {"--fabric=sim", "--trace=" + path, "--trace-data=1MiB",
-                                          "--page_size=4096", "--timeout=1"};
+                                          "--page-size=4096", "--timeout=1"};
   arguments.insert(arguments.begin(), fixed.begin(), fixed.end());
   const ProcessEnd end = RunProgram("DRYDOCK_WRITE", arguments);
   EXPECT_LE(end.exit_code, 1) << end;

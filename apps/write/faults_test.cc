@@ -151,7 +151,7 @@ TEST(WriteFaultsTest, BadPlansAreRefusedBeforeAnythingRuns) {
       {"/nowhere.json", "no such file"},
       {WritePlan("json.json", "{"), "not JSON"},
       {WritePlan("key.json", R"({"rules": [{"name": "x", "fault": "flushed", "p": 1}]})"),
-       "rule 1 (x): p is no key of a fault plan here"},
+       "rule 1 (x): p is no key here"},
       {WritePlan("device.json", R"({"rules": [{"fault": "late_device_visibility"}]})"),
        "late_device_visibility is applied inside the simulated NIC, which this run does not have"},
       {WritePlan("share.json",

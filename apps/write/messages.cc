@@ -2,10 +2,10 @@
 
 #include <utility>
 
-#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "drydock/apps/common/wire.h"
 #include "drydock/coro/status_macros.h"
+#include "drydock/fabric/printable.h"
 
 namespace drydock::apps::write {
 namespace {
@@ -103,12 +103,8 @@ absl::StatusOr<Message> DecodeFill(WireReader& reader, std::uint64_t session) {
 absl::StatusOr<Message> DecodeRefused(WireReader& reader, std::uint64_t session) {
   const auto bytes = reader.Bytes(reader.Number<std::uint16_t>());
   if (!reader.ok()) return Corrupt("REFUSED is truncated");
-  RefusedMessage message{.session = session};
-  for (const std::byte byte : bytes) {  // it will be printed
-    const auto c = static_cast<unsigned char>(byte);
-    message.reason.push_back(absl::ascii_isprint(c) ? static_cast<char>(c) : '?');
-  }
-  return message;
+  const absl::string_view reason(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return RefusedMessage{.session = session, .reason = fabric::Printable(reason)};
 }
 
 }  // namespace

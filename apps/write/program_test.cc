@@ -69,7 +69,7 @@ TEST(WriteProgramTest, SameSeedPrintsTheSame) {
 
 // 4 pages of 8 KiB and the message that asks for them; the same in each form.
 TEST(WriteProgramTest, MetricsAreThoseOfTheTransfer) {
-  const std::vector<std::string> small = {"--page_size=8192", "--num_pages=2"};
+  const std::vector<std::string> small = {"--page-size=8192", "--num-pages=2"};
   std::vector<std::string> arguments = small;
   arguments.push_back("--metrics");
   const ProcessEnd table = kWrite.Run(arguments);
@@ -104,7 +104,7 @@ TEST(WriteProgramTest, ARunThatFailsHasMetricsToo) {
 
 TEST(WriteProgramTest, VerboseShowsEveryWriteWithItsBounds) {
   const ProcessEnd end = kWrite.Run(
-      {"--fabric=sim", "--verbose", "--page_size=8192", "--num_pages=2", "--completion=last"});
+      {"--fabric=sim", "--verbose", "--page-size=8192", "--num-pages=2", "--completion=last"});
   std::vector<std::string> writes;
   for (const std::string& line : Lines(end.out)) {
     if (absl::StartsWith(line, "write ")) writes.push_back(line);
@@ -119,7 +119,7 @@ TEST(WriteProgramTest, VerboseShowsEveryWriteWithItsBounds) {
 }
 
 TEST(WriteProgramTest, LongListsOfPagesAreCutShort) {
-  const ProcessEnd end = kWrite.Run({"--fabric=sim", "--page_size=4096", "--num_pages=2037"});
+  const ProcessEnd end = kWrite.Run({"--fabric=sim", "--page-size=4096", "--num-pages=2037"});
   EXPECT_EQ(end.exit_code, 0) << end;
   EXPECT_EQ(end.LastLine(), "Data is correct");
   EXPECT_THAT(After(end, "pages"), HasSubstr(" and 2021 more (a region has 4096)"));
@@ -220,15 +220,15 @@ INSTANTIATE_TEST_SUITE_P(
         BadInput{{"--timeout=0"}, "--timeout=0 is not between"},
         BadInput{{"--timeout=nan"}, "--timeout=nan"}, BadInput{{"--timeout=-1"}, "--timeout=-1"},
         BadInput{{"--timeout=1e9"}, "--timeout=1e+09"},
-        BadInput{{"--num_pages=0"}, "no pages are asked for"},
-        BadInput{{"--num_pages=17"}, "17 pages of 1 MiB do not fit the region of 16 MiB"},
-        BadInput{{"--num_pages=18446744073709551615"}, "do not fit"},
-        BadInput{{"--num_pages=18446744073709551616"}, "a whole number"},
-        BadInput{{"--num_pages=2038", "--page_size=4096"}, "at most 2037"},
-        BadInput{{"--page_size=0"}, "page size 0 does not divide"},
-        BadInput{{"--page_size=1000"}, "page size 1000 does not divide"},
-        BadInput{{"--page_size=18446744073709551615"}, "does not divide"},
-        BadInput{{"--page_size=33554432"}, "does not divide"},
+        BadInput{{"--num-pages=0"}, "no pages are asked for"},
+        BadInput{{"--num-pages=17"}, "17 pages of 1 MiB do not fit the region of 16 MiB"},
+        BadInput{{"--num-pages=18446744073709551615"}, "do not fit"},
+        BadInput{{"--num-pages=18446744073709551616"}, "a whole number"},
+        BadInput{{"--num-pages=2038", "--page-size=4096"}, "at most 2037"},
+        BadInput{{"--page-size=0"}, "page size 0 does not divide"},
+        BadInput{{"--page-size=1000"}, "page size 1000 does not divide"},
+        BadInput{{"--page-size=18446744073709551615"}, "does not divide"},
+        BadInput{{"--page-size=33554432"}, "does not divide"},
         BadInput{{"--seed=abc"}, "--seed=abc is not valid: it takes a whole number"},
         BadInput{{"--seed=-1"}, "--seed=-1"}, BadInput{{"--seed="}, "--seed="},
         BadInput{{"--completion=first"}, "count or last"}, BadInput{{"--profile=x"}, "small"},

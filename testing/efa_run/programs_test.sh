@@ -69,11 +69,11 @@ done
 
 echo "== alltoall between three processes of two NICs each"
 run=("$efa_run" --profile=p5 --nics=2 --quiet --fabric="$fabric-ranks" "$alltoall" --fabric=libfabric --provider=efa --tokens=32 --rounds=2)
-"${run[@]}" --machines=3 --in_place >"$work/rank0.log" 2>&1 &
+"${run[@]}" --machines=3 --in-place >"$work/rank0.log" 2>&1 &
 ranks=($!)
 meet=$(second_word "$work/rank0.log" meet)
 for rank in 1 2; do
-  timeout 100 "${run[@]}" --in_place "$meet" >"$work/rank$rank.log" 2>&1 &
+  timeout 100 "${run[@]}" --in-place "$meet" >"$work/rank$rank.log" 2>&1 &
   ranks+=($!)
 done
 for rank in 0 1 2; do wait "${ranks[rank]}" || fail "rank $rank of alltoall"; done

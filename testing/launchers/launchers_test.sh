@@ -27,10 +27,10 @@ small=(--provider=tcp --tokens=16 --rounds=2 --timeout=100)
 programs() {
   local name=$1
   shift
-  expect "$name: 4 ranks of alltoall" 0 1 "Data is correct" "$@" 4 "$alltoall" "${small[@]}" --in_place
+  expect "$name: 4 ranks of alltoall" 0 1 "Data is correct" "$@" 4 "$alltoall" "${small[@]}" --in-place
   grep -qF "ranks     4, 2 NICs each" "$work/out.log" || fail "$name: not 4 ranks"
-  expect "$name: 2 pairs of batch" 0 4 "Data is correct" "$@" 4 "$batch" --provider=tcp --gpus=1 --nics_per_gpu=1 --pages=100 --threads=0
-  expect "$name: 2 clients of write" 0 2 "Data is correct" "$@" 3 "$write" --provider=tcp --page_size=65536 --timeout=60
+  expect "$name: 2 pairs of batch" 0 4 "Data is correct" "$@" 4 "$batch" --provider=tcp --gpus=1 --nics-per-gpu=1 --pages=100 --threads=0
+  expect "$name: 2 clients of write" 0 2 "Data is correct" "$@" 3 "$write" --provider=tcp --page-size=65536 --timeout=60
   expect "$name: 3 ranks have no pairs" 1 some "pairs need an even number" "$@" 3 "$batch" --provider=tcp
   expect "$name: alltoall on simulated EFA" 0 1 "Data is correct" \
     "$@" 2 "$efa_run" --profile=p5 --nics=2 --quiet --fabric="$fabric-$name" "$alltoall" --fabric=libfabric --provider=efa --tokens=16 --rounds=2
@@ -52,7 +52,7 @@ under_slurm() {
   grep -qF "load      16 tokens" "$work/out.log" || fail "it had not begun"
   expect "srun: a client that cannot start does not hold up its server" 1 1 "1 of 2 clients were served" \
     srun --quiet --mpi=pmix --nodes=2 --ntasks=3 \
-    bash -c '[ "$SLURM_PROCID" != 1 ] || set -- "$@" --nic=none; exec "$@"' - "$write" --provider=tcp --page_size=65536 --timeout=5
+    bash -c '[ "$SLURM_PROCID" != 1 ] || set -- "$@" --nic=none; exec "$@"' - "$write" --provider=tcp --page-size=65536 --timeout=5
   expect "srun without PMIx says what to do" 1 some "add --mpi=pmix to srun" \
     srun --quiet --mpi=none --nodes=1 --ntasks=2 "$alltoall" "${small[@]}"
   expect "srun without PMIx, with an address" 0 1 "Data is correct" \
