@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <regex>
 #include <string>
@@ -19,6 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::StartsWith;
 
 // A folder may include those of the levels before its own, not its neighbours.
 const std::vector<std::vector<std::string>> kLevels = {
@@ -82,11 +84,12 @@ TEST(IncludeGraphTest, ObjectsToWhatIsNotBelow) {
   EXPECT_THAT(Objection("sim/nowhere/x.h", "sim/random.h"), HasSubstr("lacks sim/nowhere"));
 }
 
-// Tests put together what they need, so their own sources are left out.
-TEST(IncludeGraphTest, FoldersOfSimIncludeOnlyThoseBelow) {
-  static const std::regex kInclude("(?:^|\n)#include \"drydock/(sim/[^\"]*)\"");
-  int looked_at = 0;
-  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(Root() / "sim")) {
+// Calls `visit` with each file below a folder and each file of `others` that it includes. Tests put
+// together what they need, so their own sources are left out.
+void ForEachInclude(const std::string& folder, const std::string& others,
+                    const std::function<void(const fs::path&, const std::string&)>& visit) {
+  const std::regex kInclude("(?:^|\n)#include \"drydock/(" + others + "/[^\"]*)\"");
+  for (const fs::directory_entry& entry : fs::recursive_directory_iterator(Root() / folder)) {
     const fs::path file = fs::relative(entry.path(), Root());
     const std::string extension = file.extension();
     if ((extension != ".h" && extension != ".cc") || file.stem().string().ends_with("_test"))
@@ -94,11 +97,32 @@ TEST(IncludeGraphTest, FoldersOfSimIncludeOnlyThoseBelow) {
     const std::string text = ReadFile(entry.path());
     for (std::sregex_iterator include(text.begin(), text.end(), kInclude), end; include != end;
          ++include) {
-      ++looked_at;
-      EXPECT_EQ(Objection(file, (*include)[1].str()), "");
+      visit(file, (*include)[1].str());
     }
   }
+}
+
+TEST(IncludeGraphTest, FoldersOfSimIncludeOnlyThoseBelow) {
+  int looked_at = 0;
+  ForEachInclude("sim", "sim", [&](const fs::path& file, const std::string& included) {
+    ++looked_at;
+    EXPECT_EQ(Objection(file, included), "");
+  });
   EXPECT_GT(looked_at, 500);
+}
+
+TEST(IncludeGraphTest, SimAndGpuMeetInTwoPlaces) {
+  int looked_at = 0;
+  ForEachInclude("sim", "gpu", [&](const fs::path& file, const std::string& included) {
+    ++looked_at;
+    EXPECT_THAT(file.string(), StartsWith("sim/topology/")) << included;
+    EXPECT_THAT(included, StartsWith("gpu/topology/")) << file;
+  });
+  ForEachInclude("gpu", "sim", [&](const fs::path& file, const std::string& included) {
+    ++looked_at;
+    EXPECT_THAT(file.string(), StartsWith("gpu/gda/")) << included;
+  });
+  EXPECT_GT(looked_at, 10);
 }
 
 TEST(IncludeGraphTest, ThePageDrawsTheOrder) {

@@ -27,6 +27,7 @@ class Fabric:
         if keep is not None:
             os.makedirs(keep, exist_ok=True)
         self.folder = tempfile.mkdtemp(prefix="drydock-") if keep is None else os.path.abspath(keep)
+        self._earlier = set(self._all_traces())  # of another run, in a folder that was kept
         self._answers = None  # of the traces, once the block has ended
         self.left = []  # the names of processes that were still there when the block ended
 
@@ -59,7 +60,7 @@ class Fabric:
 
     def traces(self):
         """The trace files of the processes that have ended."""
-        return sorted(glob.glob(os.path.join(glob.escape(self.folder), "*.trace.*.json")))
+        return sorted(set(self._all_traces()) - self._earlier)
 
     def metrics(self):
         """What the traces count, as a dict: posts, packets, bytes_placed, completions, errors, faults."""
@@ -90,6 +91,9 @@ class Fabric:
             self._answers = {ask: ask(self.traces()) for ask in (traces.metrics, traces.fired, traces.findings)}
         if self._temporary:
             shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _all_traces(self):
+        return glob.glob(os.path.join(glob.escape(self.folder), "*.trace.*.json"))
 
     def _ask(self, question):
         return question(self.traces()) if self._answers is None else self._answers[question]

@@ -9,7 +9,7 @@ from drydock import command
 def plan(*rules, mode="strict"):
     """A fault plan of these rules: plan({"fault": "unresponsive", "when": {"nth": 5}}).
 
-    Rules that are not named are called by their number, and may fire never."""
+    Rules that are not named are called by their number. A rule may fire never, unless it says `expect_fired`."""
     whole = []
     for number, rule in enumerate(rules):
         whole.append({"name": f"rule {number}", "expect_fired": {"min": 0}, **rule})

@@ -83,6 +83,12 @@ class Processes(unittest.TestCase):
         with drydock.fabric(keep=kept, faults=SILENT) as env:
             env.run("true")
         self.assertEqual(sorted(os.listdir(kept)), ["0-true.err", "0-true.out", "plan0.json"])
+        # What another run left there is none of this one's.
+        with open(os.path.join(kept, "0.trace.1.json"), "w", encoding="utf-8") as out:
+            out.write("{}")
+        with drydock.fabric(keep=kept) as env:
+            env.run("true")
+        self.assertEqual(env.traces(), [])
         shutil.rmtree(kept)
 
     def test_no_command_is_one_clear_line(self):
