@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -62,13 +63,16 @@ bool LockSoon(std::unique_lock<std::mutex>& lock) {
   if (lock.try_lock()) return true;
   // One thread: it has the mutex itself. And its clock is none that the kernel waits by.
   if (FindVirtualTime() != nullptr) return false;
-  // In naps, which are counted: ThreadSanitizer of Clang 14 does not see what takes a mutex by a
-  // deadline of the monotonic clock, and time goes on while a program is stopped.
-  const auto patience = std::chrono::seconds(Unhurried::nested() ? 1 : 60);
-  constexpr auto kNap = std::chrono::microseconds(50);
-  for (auto naps = patience / kNap; naps > 0; --naps) {
-    std::this_thread::sleep_for(kNap);
+  // In naps: ThreadSanitizer of Clang 14 does not see what takes a mutex by a deadline of the
+  // monotonic clock. Time goes on while a program is stopped: of a nap, ten milliseconds count.
+  constexpr std::chrono::steady_clock::duration kMostOfNap = std::chrono::milliseconds(10);
+  std::chrono::steady_clock::duration left = std::chrono::seconds(Unhurried::nested() ? 1 : 60);
+  auto before = std::chrono::steady_clock::now();
+  while (left.count() > 0) {
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
     if (lock.try_lock()) return true;
+    const auto now = std::chrono::steady_clock::now();
+    left -= std::min(now - std::exchange(before, now), kMostOfNap);
   }
   return false;
 }
