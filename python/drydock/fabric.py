@@ -27,7 +27,7 @@ class Fabric:
         if keep is not None:
             os.makedirs(keep, exist_ok=True)
         self.folder = tempfile.mkdtemp(prefix="drydock-") if keep is None else os.path.abspath(keep)
-        self._earlier = set(self._all_traces())  # of another run, in a folder that was kept
+        self._earlier = self._all_traces()  # of another run, in a folder that was kept
         self._answers = None  # of the traces, once the block has ended
         self.left = []  # the names of processes that were still there when the block ended
 
@@ -60,7 +60,7 @@ class Fabric:
 
     def traces(self):
         """The trace files of the processes that have ended."""
-        return sorted(set(self._all_traces()) - self._earlier)
+        return sorted(path for path, state in self._all_traces().items() if self._earlier.get(path) != state)
 
     def metrics(self):
         """What the traces count, as a dict: posts, packets, bytes_placed, completions, errors, faults."""
@@ -93,7 +93,12 @@ class Fabric:
             shutil.rmtree(self.folder, ignore_errors=True)
 
     def _all_traces(self):
-        return glob.glob(os.path.join(glob.escape(self.folder), "*.trace.*.json"))
+        """By path; a file that was written anew, by a process with the same number, is another one."""
+        found = {}
+        for path in glob.glob(os.path.join(glob.escape(self.folder), "*.trace.*.json")):
+            state = os.stat(path)
+            found[path] = (state.st_ino, state.st_mtime_ns)
+        return found
 
     def _ask(self, question):
         return question(self.traces()) if self._answers is None else self._answers[question]

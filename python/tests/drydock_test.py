@@ -84,11 +84,18 @@ class Processes(unittest.TestCase):
             env.run("true")
         self.assertEqual(sorted(os.listdir(kept)), ["0-true.err", "0-true.out", "plan0.json"])
         # What another run left there is none of this one's.
-        with open(os.path.join(kept, "0.trace.1.json"), "w", encoding="utf-8") as out:
-            out.write("{}")
-        with drydock.fabric(keep=kept) as env:
-            env.run("true")
-        self.assertEqual(env.traces(), [])
+        traces = [os.path.join(kept, f"0.trace.{number}.json") for number in (1, 2, 3)]
+        for path in traces[:2]:
+            with open(path, "w", encoding="utf-8") as out:
+                out.write("{}")
+        with drydock.fabric(keep=kept, trace=False) as env:
+            self.assertEqual(env.traces(), [])
+            for path in traces[1:]:
+                with open(path, "w", encoding="utf-8") as out:
+                    out.write("{ }")
+            self.assertEqual(env.traces(), traces[1:])
+            for path in traces:
+                os.remove(path)
         shutil.rmtree(kept)
 
     def test_no_command_is_one_clear_line(self):

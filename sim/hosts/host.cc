@@ -131,7 +131,7 @@ class Networked final : public Host::Impl, public ForkAware {
   void InChild() override {
     usable_.store(false, std::memory_order_relaxed);
     directory_->Abandon();
-    if (far_ != nullptr) CloseSocketsInChild();
+    if (far_ != nullptr) far_->Abandon();
   }
 
   std::mutex& mutex() override { return mutex_; }
@@ -167,6 +167,7 @@ class Networked final : public Host::Impl, public ForkAware {
   }
 
   void Kick() override {
+    if (!usable()) return;
     progressed_.store(kLongAgo, std::memory_order_relaxed);
     bell_.Interrupt();
   }

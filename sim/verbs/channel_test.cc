@@ -140,6 +140,7 @@ TEST_F(ChannelTest, AQueueWaitsForTheAcknowledgementOfItsEvents) {
     read.set_value();
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
     EXPECT_EQ(told->cq_context, cq_context);
+    EXPECT_EQ(ibv_req_notify_cq(told, 0), 0);  // it is told of nothing more
     acknowledged = true;
     ibv_ack_cq_events(told, 1);
   });
@@ -148,6 +149,9 @@ TEST_F(ChannelTest, AQueueWaitsForTheAcknowledgementOfItsEvents) {
   b.reset();
   EXPECT_TRUE(acknowledged);
   reader.join();
+  End c({.nic = 1, .channel = channel_});
+  Deliver(a, c);
+  EXPECT_FALSE(Readable(channel_, 0));
 }
 
 // A program that never does waits for ever on hardware; here the device goes on after a while, and
@@ -161,7 +165,9 @@ TEST_F(ChannelTest, AnEventThatNobodyAcknowledgesHoldsAQueueForAWhile) {
   void* cq_context = nullptr;
   ASSERT_EQ(ibv_get_cq_event(channel_, &told, &cq_context), 0);
   a.Forget(*b);
+  const auto begun = std::chrono::steady_clock::now();
   b.reset();
+  EXPECT_GE(std::chrono::steady_clock::now() - begun, std::chrono::milliseconds(1900));
   ibv_ack_cq_events(told, 1);
   EXPECT_EQ(told->comp_events_completed, 1u);
 }

@@ -109,29 +109,35 @@ void WaitInVirtualTime(int fd, const Context& context) {
 }  // namespace
 
 void Await(Queue& queue) {
+  if (queue.closing) return;
   std::vector<Queue*>& armed = Armed();
   if (std::find(armed.begin(), armed.end(), &queue) == armed.end()) armed.push_back(&queue);
   queue.owner().host->OnCompletion(ReportArmed);
 }
 
 void Abandon(Queue& queue) {
+  queue.closing = true;
   std::erase(Armed(), &queue);
   if (queue.channel != nullptr) queue.events_told -= ChannelOf(queue.channel).Drop(queue);
 }
 
-bool AreAcknowledged(Queue& queue) {
+std::uint32_t Unacknowledged(Queue& queue) {
   constexpr int kPatienceSeconds = 2;
+  const bool waits = !queue.owner().host->in_virtual_time();
   timespec end{};
   clock_gettime(CLOCK_REALTIME, &end);
-  end.tv_sec += kPatienceSeconds;
-  pthread_mutex_lock(&queue.mutex);
-  bool waits = !queue.owner().host->in_virtual_time();
-  while (queue.comp_events_completed != queue.events_told && waits) {
-    waits = pthread_cond_timedwait(&queue.cond, &queue.mutex, &end) == 0;
+  if (waits) end.tv_sec += kPatienceSeconds;
+  // A program that ends from a signal may have interrupted itself in ibv_ack_cq_events.
+  const int locked =
+      waits ? pthread_mutex_timedlock(&queue.mutex, &end) : pthread_mutex_trylock(&queue.mutex);
+  if (locked != 0) return queue.events_told;
+  int waited = waits ? 0 : ETIMEDOUT;
+  while (queue.comp_events_completed != queue.events_told && waited == 0) {
+    waited = pthread_cond_timedwait(&queue.cond, &queue.mutex, &end);
   }
-  const bool all = queue.comp_events_completed == queue.events_told;
+  const std::uint32_t left = queue.events_told - queue.comp_events_completed;
   pthread_mutex_unlock(&queue.mutex);
-  return all;
+  return left;
 }
 
 }  // namespace drydock::sim::verbs

@@ -11,13 +11,14 @@ namespace drydock::sim::verbs {
 // The queue was armed: its channel is told of the next completion. REQUIRES of both: the context's
 // mutex is held.
 void Await(Queue& queue);
-// The queue goes: its channel is told no more, and events that nobody has read are gone.
+// The queue goes: its channel is told no more, also if it is armed again, and events that nobody has
+// read are gone.
 void Abandon(Queue& queue);
 // Waits until the program has acknowledged all events that it has read, as ibv_destroy_cq(3) does:
 // a thread may still use the queue between both. That waits for ever; this gives up after two
-// seconds, and at once in virtual time, where there is no other thread: false. REQUIRES: Abandon
-// was called; the context's mutex is not held.
-bool AreAcknowledged(Queue& queue);
+// seconds, and at once in virtual time, where there is no other thread. Returns how many are left.
+// REQUIRES: Abandon was called; the context's mutex is not held.
+std::uint32_t Unacknowledged(Queue& queue);
 
 }  // namespace drydock::sim::verbs
 

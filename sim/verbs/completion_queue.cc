@@ -381,19 +381,18 @@ int ibv_destroy_cq(ibv_cq* ibv) {
     }
     drydock::sim::verbs::Abandon(queue);
   }
-  const bool is_free = drydock::sim::verbs::AreAcknowledged(queue);
+  const std::uint32_t unacknowledged = drydock::sim::verbs::Unacknowledged(queue);
   {
     const drydock::sim::verbs::Closing lock(queue.owner());
     if (!lock) return EBUSY;
     if (drydock::sim::verbs::Trace* trace = drydock::sim::verbs::TraceOfProcess())
       trace->Closed(&queue);
-    drydock::sim::verbs::TellQueueClosing(
-        queue, is_free ? 0 : queue.events_told - queue.comp_events_completed);
+    drydock::sim::verbs::TellQueueClosing(queue, unacknowledged);
     queue.opened.reset();
     queue.owner().queues.erase(&queue);
     queue.owner().nic->admin().DestroyCompletionRing();
     if (queue.channel != nullptr) --queue.channel->refcnt;
-    if (is_free) {
+    if (unacknowledged == 0) {
       delete &queue;
     } else {
       queue.LeaveToItsReader();

@@ -104,7 +104,8 @@ class Queue : public ibv_cq_ex {
   WorkCompletion current;
 
   Opened opened;
-  std::uint32_t events_told = 0;  // that the program has read, or can read; see AreAcknowledged
+  std::uint32_t events_told = 0;  // that the program has read, or can read; see Unacknowledged
+  bool closing = false;           // no event is told any more
 
  private:
   void LetGo();

@@ -78,7 +78,7 @@ void Listen(void (*say)()) {
   unsigned char signal = 0;
   while (read(ears[0], &signal, 1) != 1) {
   }
-  const Unhurried unhurried;  // it is not to wait for itself
+  self.waits = true;  // it is not to wait for itself
   say();
   Die(signal);
 }
@@ -136,7 +136,8 @@ bool Unhurried::nested() { return self.calls > 1; }
 
 Unhurried::~Unhurried() {
   self.calls = self.calls - 1;
-  if (self.calls == 0 && dying != 0 && listener == getpid()) AwaitDeath(dying);
+  const bool ends = self.calls == 0 && !self.waits && dying != 0;
+  if (ends && listener == getpid()) AwaitDeath(dying);
 }
 
 }  // namespace drydock::sim::verbs

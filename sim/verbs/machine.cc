@@ -54,6 +54,7 @@ VirtualTime* FindVirtualTime() {
 
 // Set once, and read where the process ends.
 Machine* of_process = nullptr;
+pid_t made_by = 0;
 
 }  // namespace
 
@@ -66,7 +67,8 @@ bool LockSoon(std::unique_lock<std::mutex>& lock) {
   // In naps: ThreadSanitizer of Clang 14 does not see what takes a mutex by a deadline of the
   // monotonic clock. Time goes on while a program is stopped: of a nap, ten milliseconds count.
   constexpr std::chrono::steady_clock::duration kMostOfNap = std::chrono::milliseconds(10);
-  std::chrono::steady_clock::duration left = std::chrono::seconds(Unhurried::nested() ? 1 : 60);
+  const bool in_vain = Unhurried::nested() || (of_process != nullptr && getpid() != made_by);
+  std::chrono::steady_clock::duration left = std::chrono::seconds(in_vain ? 1 : 60);
   auto before = std::chrono::steady_clock::now();
   while (left.count() > 0) {
     std::this_thread::sleep_for(std::chrono::microseconds(50));
@@ -82,6 +84,7 @@ absl::StatusOr<Machine*> Machine::Make() {
                      return static_cast<const char*>(std::getenv(name));
                    }));
   ASSIGN_OR_RETURN(Profile profile, settings.MakeProfile());
+  made_by = getpid();
   of_process = new Machine(std::move(settings), std::move(profile));  // as long as the process
   if (of_process->settings_.virtual_process == 0) return of_process;
   of_process->time_ = FindVirtualTime();

@@ -89,9 +89,10 @@ class Machine {
 // mutex is held.
 inline Trace* TraceOfProcess() { return (*Machine::Get())->trace(); }
 
-// Takes a mutex that the ending thread may hold already (objects.h, Closing): then, false after a
-// second. One that another thread holds comes when that thread has had its turn: false after a
-// minute. REQUIRES: Unhurried.
+// Takes a mutex that never comes where this thread interrupted itself, or where another thread of a
+// forked child's parent had it (objects.h, Closing): then, false after a second. One that another
+// thread holds comes when that thread has had its turn: false after a minute or more. REQUIRES:
+// Unhurried.
 bool LockSoon(std::unique_lock<std::mutex>& lock);
 
 // Prints one line on standard error: the reason of an errno, for a person.

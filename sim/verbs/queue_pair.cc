@@ -105,7 +105,7 @@ ibv_qp* Create(ibv_context* ibv, ibv_qp_init_attr_ex& attr, const QpInitAttr& ef
     return nullptr;
   }
   ++static_cast<Domain*>(attr.pd)->users;
-  (*made)->state = QueuePairState::kError;  // until the program says that it is ready
+  (*made)->state = QueuePairState::kInit;
   auto* queue_pair =
       new QueuePair(context, **made, attr, QueueOf(attr.send_cq), QueueOf(attr.recv_cq));
   const std::uint16_t number = (*made)->number;
@@ -351,9 +351,12 @@ int ibv_modify_qp(ibv_qp* ibv, ibv_qp_attr* attr, int given) {
     ibv->state = attr->qp_state;
     const bool ready =
         ibv->state == IBV_QPS_RTR || ibv->state == IBV_QPS_RTS || ibv->state == IBV_QPS_SQD;
-    if (ibv->state == IBV_QPS_ERR) queue_pair.owner().nic->admin().FailQueuePair(device);
-    device.state =
-        ready ? drydock::sim::QueuePairState::kReadyToSend : drydock::sim::QueuePairState::kError;
+    if (ibv->state == IBV_QPS_ERR) {
+      queue_pair.owner().nic->admin().FailQueuePair(device);
+    } else {
+      device.state =
+          ready ? drydock::sim::QueuePairState::kReadyToSend : drydock::sim::QueuePairState::kInit;
+    }
   }
   queue_pair.owner().host->Posted();
   return 0;

@@ -63,16 +63,22 @@ class Tree {
   }
 
  private:
+  static bool IsThere(const fs::path& path) {
+    std::error_code ignored;
+    return fs::is_symlink(path, ignored) || fs::exists(path, ignored);
+  }
   // Whoever sees the path sees all of it.
   template <typename Make>
   static absl::Status Add(const fs::path& path, Make make) {
+    if (IsThere(path)) return absl::OkStatus();
     std::error_code error;
-    if (fs::is_symlink(path, error) || fs::exists(path, error)) return absl::OkStatus();
     fs::create_directories(path.parent_path(), error);
     const fs::path fresh = absl::StrCat(path.string(), ".", getpid());
+    std::error_code ignored;
+    fs::remove(fresh, ignored);  // of a process that died
     if (!error) error = make(fresh);
     if (!error) fs::rename(fresh, path, error);
-    return error ? Unavailable(path, error) : absl::OkStatus();
+    return !error || IsThere(path) ? absl::OkStatus() : Unavailable(path, error);
   }
 
   std::map<std::string, std::string> files_;

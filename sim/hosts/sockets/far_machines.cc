@@ -119,11 +119,20 @@ std::unique_ptr<Channel> FarMachines::MakeChannel(std::uint8_t slot) {
       },
       [this, slot] { channels_[slot] = nullptr; });
   channels_[slot] = channel.get();
+  if (abandoned_) channel->Abandon();
   if (arrived_ != nullptr && arrived_from_ == slot) {
     channel->Adopt(*std::exchange(arrived_, nullptr));
     Watch(channel->in_fd(), EPOLLIN, TagOf(kIn, slot));
   }
   return channel;
+}
+
+void FarMachines::Abandon() {
+  abandoned_ = true;
+  for (SocketChannel* const channel : channels_) {
+    if (channel != nullptr) channel->Abandon();
+  }
+  CloseSocketsInChild();
 }
 
 // ---- Arrivals ----

@@ -4,6 +4,7 @@
 #ifndef DRYDOCK_SIM_HOSTS_SOCKETS_FAR_MACHINES_H_
 #define DRYDOCK_SIM_HOSTS_SOCKETS_FAR_MACHINES_H_
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -54,6 +55,9 @@ class FarMachines {
   // A channel to the slot's machine, one at a time. We outlive it. REQUIRES: LivingIn is not 0.
   std::unique_ptr<Channel> MakeChannel(std::uint8_t slot);
 
+  // In a forked child, whose parent's machine it is: nothing is sent any more. Takes no lock.
+  void Abandon();
+
   // Looks at all sockets. Calls `visit` with each slot from which something has come, or whose
   // connection has ended; a channel that `visit` makes adopts the connection. True: `visit` was
   // called.
@@ -65,7 +69,9 @@ class FarMachines {
   // True: something is there already.
   bool Listen();
   // When Poll has something to do although nothing has come; coro::kNever: it has not.
-  coro::Time due() const { return recall_.has_value() ? recall_->due() : coro::kNever; }
+  coro::Time due() const {
+    return std::min(deaf_until_, recall_.has_value() ? recall_->due() : coro::kNever);
+  }
 
  private:
   // A caller that has not proven yet that it has the key.
@@ -112,6 +118,7 @@ class FarMachines {
   Stream* arrived_ = nullptr;  // the next channel adopts it, while Admit is at work
   std::uint8_t arrived_from_ = 0;
   std::unique_ptr<Ear> ear_;
+  bool abandoned_ = false;
 };
 
 }  // namespace drydock::sim

@@ -42,6 +42,8 @@ absl::StatusOr<std::unique_ptr<Membership>> Membership::Join(Stream stream, std:
                                                              std::uint16_t port) {
   std::unique_ptr<Membership> membership(new Membership(std::move(stream), host));
   Stream& rendezvous = membership->stream_;
+  // The rendezvous is to be the first to notice that the network is cut: it keeps our seat then.
+  rendezvous.socket().BePatient();
   Control join;
   join.type = ControlType::kJoin;
   join.fabric = fabric;
@@ -98,6 +100,7 @@ bool Membership::Listen() {
 
 void Membership::Resume(Stream stream) {
   stream_ = std::move(stream);
+  stream_.socket().BePatient();
   heard_of_.fill(false);
 }
 

@@ -46,8 +46,9 @@ class Membership {
 
   // Takes the news. False: none will come any more over this connection.
   bool Listen();
-  // Whether that is because the rendezvous is out of reach: a Recall may find it again.
-  bool cut() const { return stream_.cut(); }
+  // Whether that is because of the network between us, and not because the rendezvous has ended: a
+  // Recall may find it again.
+  bool cut() const { return stream_.error() != 0; }
   // Goes on over another connection, over which kReturn was said. Machines that are not in the news
   // that come before the welcome have left meanwhile.
   void Resume(Stream stream);

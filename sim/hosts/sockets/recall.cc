@@ -29,6 +29,7 @@ Recall::Recall(const SocketAddress& rendezvous, const Key& key, std::uint64_t fa
 std::optional<Stream> Recall::Turn(coro::Time now) {
   if (now < due_) return std::nullopt;
   if (now >= end_) {
+    stream_.reset();
     due_ = coro::kNever;
     return std::nullopt;
   }

@@ -1,5 +1,5 @@
-// A member's way back to the rendezvous after the network between them was cut: it calls again
-// until the rendezvous answers, proves that it has the key, and says which machine it is.
+// A member's way back to the rendezvous after the network between them was cut: it calls again, for
+// as long as a seat is kept, proves that it has the key, and says which machine it is.
 
 #ifndef DRYDOCK_SIM_HOSTS_SOCKETS_RECALL_H_
 #define DRYDOCK_SIM_HOSTS_SOCKETS_RECALL_H_
@@ -24,7 +24,7 @@ class Recall {
 
   // Goes on, if it is time to. A connection over which kReturn was said; the answer comes next.
   std::optional<Stream> Turn(coro::Time now);
-  // When it is time; coro::kNever: it has tried for as long as the rendezvous keeps a seat.
+  // When it is time; coro::kNever: it has given up.
   coro::Time due() const { return due_; }
 
  private:

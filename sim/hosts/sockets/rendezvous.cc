@@ -18,7 +18,7 @@ using namespace std::chrono_literals;
 
 // Connections at the same time: all machines of eight full networks.
 constexpr std::size_t kMostClients = 8 * kMachines;
-// Of them, those that have not become machines yet: all machines of a network may call at once. A
+// Of them, those that have not proven themselves yet: all machines of a network may call at once. A
 // newer one displaces the oldest, so that silent ones keep nobody out.
 constexpr std::size_t kMostStrangers = kMachines;
 // Files of this process that are no connections, with room to spare.
@@ -100,8 +100,9 @@ Rendezvous::Rendezvous(Socket listening, const Key& key)
 Rendezvous::~Rendezvous() = default;
 
 std::size_t Rendezvous::members() const {
-  return static_cast<std::size_t>(std::count_if(
-      clients_.begin(), clients_.end(), [](const auto& client) { return client->is_machine(); }));
+  return static_cast<std::size_t>(
+      std::count_if(clients_.begin(), clients_.end(),
+                    [](const auto& client) { return client->is_machine() && !client->away; }));
 }
 
 void Rendezvous::Turn() {
@@ -133,9 +134,10 @@ void Rendezvous::Accept() {
 
 // Makes room for one more: clients are in the order in which they came.
 void Rendezvous::DropStrangers() {
-  const auto is_stranger = [](const auto& client) { return !client->is_machine(); };
-  const auto strangers = std::count_if(clients_.begin(), clients_.end(), is_stranger);
-  if (strangers < static_cast<std::ptrdiff_t>(kMostStrangers)) return;
+  const auto is_stranger = [](const auto& client) { return client->stage < Client::Stage::kKnown; };
+  const auto strangers =
+      static_cast<std::size_t>(std::count_if(clients_.begin(), clients_.end(), is_stranger));
+  if (strangers < std::min(kMostStrangers, most_clients_ / 2)) return;
   clients_.erase(std::find_if(clients_.begin(), clients_.end(), is_stranger));
 }
 
@@ -180,7 +182,9 @@ bool Rendezvous::HandleControl(Client& client, const Control& control) {
 
 bool Rendezvous::Join(Client& client, const Control& control) {
   std::unique_ptr<Network>& network = networks_[control.fabric];
-  if (network == nullptr) {
+  if (network != nullptr && (network->fingerprint != control.fingerprint || network->free.empty()))
+    LeaveAway(*network);
+  if (network == nullptr || network->members == 0) {
     network = std::make_unique<Network>();
     network->fingerprint = control.fingerprint;
     network->profile = control.Text();
@@ -228,7 +232,7 @@ bool Rendezvous::Return(Client& client, const Control& control) {
   client.host = old.host;
   client.address = old.address;
   client.number = old.number;
-  client.known = last_news_;
+  client.known = old.known;
   client.stage = std::exchange(old.stage, Client::Stage::kKnown);
   old.lost = true;
   Introduce(client);
@@ -286,6 +290,15 @@ void Rendezvous::Leave(Client& client) {
   Tell(network, client);
   network.free.insert(client.seat.slot);
   --network.members;
+}
+
+// The seats that are kept are wanted: those machines do not return.
+void Rendezvous::LeaveAway(Network& network) {
+  for (const auto& client : clients_) {
+    if (client->network != &network || !client->away) continue;
+    Leave(*client);
+    client->lost = true;
+  }
 }
 
 void Rendezvous::ClearUp() {

@@ -31,6 +31,7 @@ class Rendezvous {
 
   // Waits for a message or a connection, a moment at the most, and handles it.
   void Turn();
+  // Machines that are within reach.
   std::size_t members() const;
 
  private:
@@ -50,6 +51,7 @@ class Rendezvous {
   void Refuse(Client& client, absl::string_view why);
   void Introduce(Client& client);
   void Leave(Client& client);
+  void LeaveAway(Network& network);
   void Tell(Network& network, Client& about);
   void WelcomePending();
   void Welcome(Client& client);

@@ -45,13 +45,17 @@ void Set(int fd, int level, int option, int value) {
   setsockopt(fd, level, option, &value, sizeof(value));
 }
 
+void SetSilence(int fd, int seconds) {
+  Set(fd, IPPROTO_TCP, TCP_KEEPIDLE, 1);
+  Set(fd, IPPROTO_TCP, TCP_KEEPINTVL, 1);
+  Set(fd, IPPROTO_TCP, TCP_KEEPCNT, seconds - 1);
+  Set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, seconds * 1000);
+}
+
 void Tune(int fd) {
   Set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
   Set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-  Set(fd, IPPROTO_TCP, TCP_KEEPIDLE, 1);
-  Set(fd, IPPROTO_TCP, TCP_KEEPINTVL, 1);
-  Set(fd, IPPROTO_TCP, TCP_KEEPCNT, kSilenceSeconds - 1);
-  Set(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, kSilenceSeconds * 1000);
+  SetSilence(fd, kSilenceSeconds);
   Set(fd, IPPROTO_TCP, TCP_SYNCNT, 1);
 }
 
@@ -169,6 +173,8 @@ Socket Socket::Accept() {
   if (accepted.valid()) Tune(accepted.fd());
   return accepted;
 }
+
+void Socket::BePatient() { SetSilence(fd_, 2 * kSilenceSeconds); }
 
 SocketAddress Socket::LocalAddress() const { return NameOf(fd_, &getsockname); }
 SocketAddress Socket::PeerAddress() const { return NameOf(fd_, &getpeername); }

@@ -54,6 +54,10 @@ class Socket {
   // ENFILE, there is no file for it.
   Socket Accept();
 
+  // It ends after twice the silence that ends the others. For the one end of a connection of which
+  // the other one is to notice a cut first.
+  void BePatient();
+
   bool valid() const { return fd_ >= 0; }
   int fd() const { return fd_; }
   SocketAddress LocalAddress() const;

@@ -37,6 +37,8 @@ class SocketChannel final : public Channel {
   // A connection that the other machine made, and proved. A second one ends the channel: the first
   // is from before the other machine lost us.
   bool Adopt(Stream& stream);
+  // In a forked child: it ends, and takes nothing more.
+  void Abandon() { ended_ = true; }
   // Something has happened on our connection's socket, or on theirs.
   void OnOut();
   void OnIn() {

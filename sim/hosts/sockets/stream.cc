@@ -11,11 +11,6 @@ namespace {
 
 bool MayComeLater(int error) { return error == EAGAIN || error == EINTR; }
 
-// What a kernel reports whose questions were not answered, or that has no way to ask.
-bool IsOutOfReach(int error) {
-  return error == ETIMEDOUT || error == EHOSTUNREACH || error == ENETUNREACH || error == ENETDOWN;
-}
-
 }  // namespace
 
 // A thread that looks at the connection through an epoll has a reference to it, which Linux may let
@@ -58,7 +53,13 @@ bool Stream::Receive() {
 void Stream::EndBy(int error) {
   if (MayComeLater(error)) return;
   ended_ = true;
-  cut_ = IsOutOfReach(error);
+  error_ = error;
+}
+
+// What a kernel reports whose questions were not answered, or that has no way to ask.
+bool Stream::cut() const {
+  return error_ == ETIMEDOUT || error_ == EHOSTUNREACH || error_ == ENETUNREACH ||
+         error_ == ENETDOWN;
 }
 
 }  // namespace drydock::sim

@@ -26,6 +26,7 @@ class Stream {
   ~Stream();
 
   const Socket& socket() const { return socket_; }
+  Socket& socket() { return socket_; }
   int fd() const { return socket_.fd(); }
   void Allow(std::size_t longest) { reader_.Allow(longest); }
 
@@ -57,8 +58,10 @@ class Stream {
   // Nothing passes any more: the other end has closed it, or cannot be reached, or there never was
   // a connection. Bytes that came before that are still there.
   bool ended() const { return ended_; }
-  // It has ended because the other computer is out of reach: the other end may be alive.
-  bool cut() const { return cut_; }
+  // It has ended by an error of the network, not because the other end has closed it. 0: it has not.
+  int error() const { return error_; }
+  // That error is one of silence: the other computer is out of reach, and the other end may be alive.
+  bool cut() const;
   // The other end has sent bytes that are no message.
   bool garbage() const { return reader_.garbage(); }
 
@@ -69,7 +72,7 @@ class Stream {
   FrameReader reader_;
   FrameWriter writer_;
   bool ended_ = false;
-  bool cut_ = false;
+  int error_ = 0;
 };
 
 // The message as a T. False: it has another size.
