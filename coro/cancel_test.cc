@@ -124,6 +124,64 @@ class CancelTest : public ::testing::Test {
   int alive_ = 0;
 };
 
+// ---- A task that was woken in the turn in which it is cancelled ----
+
+// A deadline that is handed down comes for both in one turn, and the outer one runs first.
+TEST_F(CancelTest, TheTaskOfADeadlineThatCameWithTheOuterOneIsAsked) {
+  Run([&]() -> Task<> {
+    const Time start = loop_.Now();
+    auto inner = [&]() -> Task<absl::Status> {
+      co_await Sleep(10us);
+      co_return co_await WithDeadline(start + 1ms, Operate(true));
+    };
+    auto complete = [&]() -> Task<absl::Status> {
+      co_await Sleep(5ms);
+      EXPECT_TRUE(device_.busy());
+      if (device_.busy()) device_.Complete();
+      co_return absl::OkStatus();
+    };
+    Scope device;
+    device.Spawn(complete());
+    const absl::Status status = co_await WithDeadline(start + 1ms, inner());
+    EXPECT_THAT(status, StatusIs(absl::StatusCode::kDeadlineExceeded));
+    EXPECT_FALSE(device_.busy());
+    EXPECT_EQ(loop_.Now(), start + 5ms);
+    const absl::Status joined = co_await device.Join();
+    EXPECT_THAT(joined, IsOk());
+  });
+}
+
+// One part has failed, which ends the others, in the turn in which all of them are cancelled.
+TEST_F(CancelTest, TheTasksOfAScopeThatIsAboutToEndThemAreAsked) {
+  Run([&]() -> Task<> {
+    const Time start = loop_.Now();
+    auto fail = [&]() -> Task<absl::Status> {
+      co_await Sleep(1ms);
+      co_return absl::InternalError("failed");
+    };
+    auto inner = [&]() -> Task<absl::Status> {
+      Scope parts(OnError::kCancel);
+      parts.Spawn(Operate(true));
+      parts.Spawn(fail());
+      co_return co_await parts.Join();
+    };
+    auto complete = [&]() -> Task<absl::Status> {
+      co_await Sleep(5ms);
+      EXPECT_TRUE(device_.busy());
+      if (device_.busy()) device_.Complete();
+      co_return absl::OkStatus();
+    };
+    Scope device;
+    device.Spawn(complete());
+    const absl::Status status = co_await WithDeadline(start + 1ms, inner());
+    EXPECT_THAT(status, StatusIs(absl::StatusCode::kDeadlineExceeded));
+    EXPECT_FALSE(device_.busy());
+    EXPECT_EQ(loop_.Now(), start + 5ms);
+    const absl::Status joined = co_await device.Join();
+    EXPECT_THAT(joined, IsOk());
+  });
+}
+
 TEST_F(CancelTest, FirstToFinishWinsAndTheOthersAreGone) {
   Run([&]() -> Task<> {
     const Time start = loop_.Now();

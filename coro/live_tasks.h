@@ -70,12 +70,7 @@ class TaskRecord {
   void set_ready(TaskRecord** place) { Set(place, kReady); }
 
   // Asks whatever this task waits for, through the tasks that it awaits. REQUIRES: it is suspended.
-  void Cancel(Cancellation& cancellation) {
-    TaskRecord* task = this;
-    while (TaskRecord* awaited = task->awaited_task()) task = awaited;
-    if (Wait* wait = task->wait()) wait->Cancel(cancellation);
-    task->StopWaiting();
-  }
+  void Cancel(Cancellation& cancellation);
 
  protected:
   ~TaskRecord() = default;
@@ -126,6 +121,60 @@ class TaskRecord {
   std::uint32_t line_;
   std::uint32_t await_line_;
 };
+
+// A wait for tasks whose own task is in the ready queue, or may be: it was woken, and has not run yet.
+// If that task is cancelled in between, these have to be asked all the same.
+class WokenParent {
+ public:
+  WokenParent() = default;
+  WokenParent(const WokenParent&) = delete;
+  WokenParent& operator=(const WokenParent&) = delete;
+
+  // `task` waits here.
+  void Enter(TaskRecord& task) {
+    task_ = &task;
+    next_ = first_;
+    if (next_ != nullptr) next_->place_ = &next_;
+    place_ = &first_;
+    first_ = this;
+  }
+  // It runs, or dies.
+  void Leave() {
+    if (task_ == nullptr) return;
+    *place_ = next_;
+    if (next_ != nullptr) next_->place_ = place_;
+    task_ = nullptr;
+  }
+  static void CancelTasksOf(TaskRecord& task, Cancellation& cancellation) {
+    for (WokenParent* parent = first_; parent != nullptr; parent = parent->next_) {
+      if (parent->task_ == &task) parent->CancelTasks(cancellation);
+    }
+  }
+
+  // Asks the tasks that it waits for.
+  virtual void CancelTasks(Cancellation& cancellation) = 0;
+
+ protected:
+  ~WokenParent() { Leave(); }
+
+ private:
+  static inline thread_local constinit WokenParent* first_ = nullptr;  // of this thread
+
+  TaskRecord* task_ = nullptr;  // null: in no list
+  WokenParent* next_ = nullptr;
+  WokenParent** place_ = nullptr;  // what refers to it
+};
+
+inline void TaskRecord::Cancel(Cancellation& cancellation) {
+  TaskRecord* task = this;
+  while (TaskRecord* awaited = task->awaited_task()) task = awaited;
+  if (Wait* wait = task->wait()) {
+    wait->Cancel(cancellation);
+  } else if (task->ready()) {
+    WokenParent::CancelTasksOf(*task, cancellation);
+  }
+  task->StopWaiting();
+}
 
 class LiveTask;
 

@@ -18,7 +18,10 @@ namespace drydock::coro {
 // Awaited once, after the tasks were started; resumes when the first of them has finished or the
 // deadline has come. Not thread-safe. Outlives the tasks that it started, or dies together with
 // them.
-class Race final : public WaitNode, private internal::TaskObserver, private TimerNode {
+class Race final : public WaitNode,
+                   private internal::TaskObserver,
+                   private internal::WokenParent,
+                   private TimerNode {
  public:
   explicit Race(Time deadline = kNever)
       : TaskObserver(&Race::TaskFinished), TimerNode(&Race::Expire), deadline_(deadline) {}
@@ -42,7 +45,7 @@ class Race final : public WaitNode, private internal::TaskObserver, private Time
     Suspend(self);
     if (deadline_ != kNever) EventLoop::Current().timers().Arm(*this, deadline_);
   }
-  void await_resume() const {}
+  void await_resume() { Leave(); }
 
   // Null: the deadline came first.
   const internal::PromiseBase* winner() const { return winner_; }
@@ -52,7 +55,7 @@ class Race final : public WaitNode, private internal::TaskObserver, private Time
   }
 
   // Cancels the waits of the tasks that were started here and did not finish.
-  void CancelTasks(Cancellation& cancellation) {
+  void CancelTasks(Cancellation& cancellation) override {
     for (auto* task = first_; task != nullptr; task = task->sibling()) task->Cancel(cancellation);
   }
 
@@ -79,7 +82,11 @@ class Race final : public WaitNode, private internal::TaskObserver, private Time
     waiter->handle().resume();
   }
 
-  static void Expire(TimerNode& timer) { EventLoop::Current().Schedule(static_cast<Race&>(timer)); }
+  static void Expire(TimerNode& timer) {
+    auto& self = static_cast<Race&>(timer);
+    self.Enter(*self.task());
+    EventLoop::Current().Schedule(self);
+  }
 
   const Time deadline_;
   internal::PromiseBase* first_ = nullptr;

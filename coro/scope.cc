@@ -90,6 +90,10 @@ class Scope::Doomed {
 
 void Scope::JoinWaiter::Cancel(Cancellation& cancellation) {
   Waiter::Cancel(cancellation);
+  CancelTasks(cancellation);
+}
+
+void Scope::JoinWaiter::CancelTasks(Cancellation& cancellation) {
   scope_.children_.ForEach(
       [&](ListNode& child) { ScopeChild::PromiseOf(child).Cancel(cancellation); });
 }

@@ -23,6 +23,7 @@
 #include "absl/status/status.h"
 #include "drydock/coro/cancel.h"
 #include "drydock/coro/intrusive_list.h"
+#include "drydock/coro/live_tasks.h"
 #include "drydock/coro/task.h"
 #include "drydock/coro/task_tree.h"
 #include "drydock/coro/untaken.h"
@@ -73,10 +74,20 @@ class Scope {
   friend class internal::ScopeChild;
 
   // Waits for something to change; asks the children when it is cancelled.
-  class JoinWaiter final : public WaitList::Waiter {
+  class JoinWaiter final : public WaitList::Waiter, private internal::WokenParent {
    public:
     explicit JoinWaiter(Scope& scope) : Waiter(scope.changed_, kNever), scope_(scope) {}
+    template <TaskPromise Promise>
+    void await_suspend(std::coroutine_handle<Promise> self) {
+      Waiter::await_suspend(self);
+      Enter(self.promise());
+    }
+    bool await_resume() {
+      Leave();
+      return Waiter::await_resume();
+    }
     void Cancel(Cancellation& cancellation) override;
+    void CancelTasks(Cancellation& cancellation) override;
     void ForEachTask(const std::function<void(const internal::TaskRecord&)>& each) const override;
 
    private:
