@@ -44,7 +44,8 @@ void OperationAwaiter::LeaveBehind(bool dropped) {
 
 bool OperationAwaiter::Begin(coro::internal::TaskRecord& task) {
   context_ = endpoint_.dispatcher_.slots().Acquire(*this, std::move(buffer_), &endpoint_);
-  const bool must_queue = !endpoint_.retries_.empty();
+  const bool some_wait = !endpoint_.sends_.empty() || !endpoint_.receives_.empty();
+  const bool must_queue = some_wait && !endpoint_.LineOf(kind()).empty();
   const ErrorCode error = must_queue ? ErrorCode::kAgain : TryPost();
   if (error != ErrorCode::kAgain) [[likely]] {
     Posted(error);
@@ -53,7 +54,7 @@ bool OperationAwaiter::Begin(coro::internal::TaskRecord& task) {
     coro::EventLoop& loop = endpoint_.dispatcher_.loop();
     loop.timers().Arm(
         *this, std::min(deadline_, coro::After(loop.Now(), endpoint_.options_.post_timeout)));
-    endpoint_.retries_.Add(*this);
+    endpoint_.LineOf(kind()).Add(*this);
   }
   resuming_ = state_ != State::kDone;
   if (resuming_) Suspend(task);
@@ -172,7 +173,8 @@ AsyncEndpoint::AsyncEndpoint(CompletionDispatcher& dispatcher, std::unique_ptr<E
     : dispatcher_(dispatcher),
       endpoint_(std::move(endpoint)),
       options_(options),
-      retries_(dispatcher, options.backoff) {}
+      sends_(dispatcher, options.backoff),
+      receives_(dispatcher, options.backoff) {}
 
 AsyncEndpoint::~AsyncEndpoint() { Close().IgnoreError(); }
 

@@ -190,11 +190,16 @@ class AsyncEndpoint {
   friend class OperationAwaiter;
 
   void ReportOrphans();
+  RetryQueue& LineOf(OperationKind kind) {
+    return kind == OperationKind::kReceive ? receives_ : sends_;
+  }
 
   CompletionDispatcher& dispatcher_;
   std::unique_ptr<Endpoint> endpoint_;
   const AsyncEndpointOptions options_;
-  RetryQueue retries_;
+  // A NIC has a ring for each: one that is full holds up no work of the other.
+  RetryQueue sends_;  // with writes and reads
+  RetryQueue receives_;
 };
 
 }  // namespace drydock::fabric::async

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "drydock/coro/check.h"
 #include "drydock/fabric/async/immediate_counter.h"
 
@@ -43,7 +44,8 @@ std::size_t CompletionDispatcher::Poll(std::size_t budget) {
       Dispatch(entries_[i]);
     }
     handled += result.count;
-    if (result.error != ErrorCode::kOk) ++counters_.queue_errors;
+    if (result.error != ErrorCode::kOk) [[unlikely]]
+      QueueFailed(result.error);
     if (result.count < room) break;
   }
   if (handled == 0) return 0;
@@ -56,6 +58,17 @@ std::size_t CompletionDispatcher::Poll(std::size_t budget) {
     listener->OnRoom();
   }
   return handled;
+}
+
+// Those whose completions are lost are never resumed: somebody has to be told once.
+void CompletionDispatcher::QueueFailed(ErrorCode error) {
+  if (counters_.queue_errors++ > 0) return;
+  loop_.Report(
+      absl::StrCat("a completion queue has failed: ", std::string(Describe(error).meaning),
+                   error == ErrorCode::kOverrun
+                       ? "; operations whose completions are lost end at their deadline, or "
+                         "never"
+                       : ""));
 }
 
 bool CompletionDispatcher::Wait(coro::Time deadline) {

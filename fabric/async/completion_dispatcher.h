@@ -74,6 +74,7 @@ class CompletionDispatcher final : public coro::Selector {
  private:
   void Dispatch(const Completion& completion);
   void DispatchStray(const Completion& completion);
+  void QueueFailed(ErrorCode error);
 
   coro::EventLoop& loop_;
   std::unique_ptr<CompletionQueue> queue_;

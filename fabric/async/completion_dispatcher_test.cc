@@ -3,6 +3,7 @@
 #include "drydock/fabric/async/completion_dispatcher.h"
 
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -67,6 +68,23 @@ TEST_F(StrayTest, WriteThatFailedHereIsNotCounted) {
   Arrive(5, ErrorCode::kRemoteAccess);
   EXPECT_EQ(five.count(), 0u);
   EXPECT_EQ(dispatcher_->counters().stray_errors, 1u);
+}
+
+// Whoever waits for a completion that is lost is never resumed: the loop is told, once.
+TEST(QueueFailureTest, IsReportedOnce) {
+  coro::VirtualClock clock;
+  coro::EventLoop loop{clock};
+  std::vector<std::string> reports;
+  loop.set_reporter([&](const std::string& text) { reports.push_back(text); });
+  auto queue = std::make_unique<NiceMock<MockCompletionQueue>>();
+  ON_CALL(*queue, Read).WillByDefault([](std::span<Completion>) {
+    return ReadResult{0, ErrorCode::kOverrun};
+  });
+  CompletionDispatcher dispatcher(loop, std::move(queue));
+  for (int i = 0; i < 3; ++i) dispatcher.Poll(8);
+  EXPECT_EQ(dispatcher.counters().queue_errors, 3u);
+  ASSERT_EQ(reports.size(), 1u);
+  EXPECT_THAT(reports[0], ::testing::HasSubstr("a completion queue has failed"));
 }
 
 }  // namespace

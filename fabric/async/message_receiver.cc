@@ -5,6 +5,15 @@
 #include "drydock/coro/check.h"
 
 namespace drydock::fabric::async {
+namespace {
+
+// The sender of this message has gone, or has broken it off: others may send as before.
+bool IsOfOnePeer(ErrorCode error) {
+  return error == ErrorCode::kPeerAborted || error == ErrorCode::kPeerUnresponsive ||
+         error == ErrorCode::kUnreachable || error == ErrorCode::kBadResponse;
+}
+
+}  // namespace
 
 MessageReceiver::MessageReceiver(AsyncEndpoint& endpoint, const BufferRef& room, std::size_t window,
                                  std::size_t message_bytes, std::size_t backlog)
@@ -24,17 +33,16 @@ coro::Task<absl::StatusOr<Message>> MessageReceiver::Next(coro::Time deadline) {
   }
   Message message = std::move(messages_.front());
   messages_.pop_front();
-  taken_.NotifyOne();
+  if (messages_.size() <= backlog_) taken_.NotifyAll();
   co_return message;
 }
 
 coro::Task<absl::Status> MessageReceiver::KeepPosted(BufferSlice room) {
   for (;;) {
     const Completion received = co_await endpoint_.Recv(room, {.standing = true});
-    if (received.error == ErrorCode::kTruncated) {
-      ++truncated_;
-      continue;
-    }
+    if (received.error == ErrorCode::kTruncated) ++truncated_;
+    if (IsOfOnePeer(received.error)) ++broken_off_;
+    if (received.error == ErrorCode::kTruncated || IsOfOnePeer(received.error)) continue;
     if (!received.ok()) {
       failure_ = endpoint_.ToStatus(received, "receive");
       arrived_.NotifyAll();

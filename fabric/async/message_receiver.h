@@ -35,18 +35,21 @@ struct Message {
 class MessageReceiver {
  public:
   // Posts `window` receives of `message_bytes` each into `room`, which holds at least window *
-  // message_bytes. At most `backlog` messages wait to be taken; while they do, their receives are
-  // not posted again, and senders wait. REQUIRES: a running loop.
+  // message_bytes. While more than `backlog` messages wait to be taken, receives are not posted
+  // again, and senders wait: at most `backlog` + `window` wait. REQUIRES: a running loop.
   MessageReceiver(AsyncEndpoint& endpoint, const BufferRef& room, std::size_t window,
                   std::size_t message_bytes, std::size_t backlog);
 
   // The next message. kDeadlineExceeded: none came in time; the receives stay posted. Another
   // error: receiving has failed, now and for good (the endpoint closed). A message that does not
-  // fit a receive is dropped by the NIC or by us, counted, and not an error of the receiver.
+  // fit a receive is dropped by the NIC or by us, and one that its sender broke off is no message:
+  // they are counted, and no errors of the receiver.
   coro::Task<absl::StatusOr<Message>> Next(coro::Time deadline = coro::kNever);
 
   // Messages that were too long for their receive.
   std::uint64_t truncated() const { return truncated_; }
+  // Receives that a message had taken whose sender has gone, or has given it up.
+  std::uint64_t broken_off() const { return broken_off_; }
 
  private:
   // Keeps one receive posted.
@@ -57,6 +60,7 @@ class MessageReceiver {
   std::deque<Message> messages_;
   absl::Status failure_;
   std::uint64_t truncated_ = 0;
+  std::uint64_t broken_off_ = 0;
   coro::WaitList arrived_;
   coro::WaitList taken_;
   coro::Scope receives_;  // last: its tasks use the rest

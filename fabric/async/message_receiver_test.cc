@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "drydock/coro/sleep.h"
+#include "drydock/coro/status_macros.h"
 #include "drydock/sim/cluster/two_nodes.h"
 #include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
@@ -75,6 +76,23 @@ TEST_F(MessageReceiverTest, GivingUpWaitingGivesUpNoReceive) {
     const absl::StatusOr<Message> message = co_await receiver.Next(nodes_.loop.Now() + 10ms);
     EXPECT_THAT(message, IsOk());
     co_return co_await sender.Join();
+  };
+  EXPECT_THAT(nodes_.loop.Run(main()), IsOk());
+}
+
+// More receives than messages that may wait: when the last of those was taken, all are posted.
+TEST_F(MessageReceiverTest, AllReceivesArePostedWhenThereIsRoomAgain) {
+  auto main = [this]() -> coro::Task<absl::Status> {
+    const BufferRef room = nodes_.b.Allocate(4 * 128).value();
+    MessageReceiver receiver(nodes_.b.endpoint(), room, 4, 128, /*backlog=*/0);
+    CO_RETURN_IF_ERROR(co_await SendAll(4));
+    co_await coro::Sleep(1ms);
+    for (int i = 0; i < 4; ++i) {
+      CO_RETURN_IF_ERROR((co_await receiver.Next()).status());
+      co_await coro::Sleep(1ms);
+    }
+    EXPECT_EQ(nodes_.b.dispatcher().slots().in_flight(), 4u);
+    co_return absl::OkStatus();
   };
   EXPECT_THAT(nodes_.loop.Run(main()), IsOk());
 }

@@ -102,6 +102,29 @@ TEST_F(RetryTest, WaitDoublesUpToItsLimit) {
   }
 }
 
+// The receives of a NIC have a ring of their own: they do not wait for room among the sends.
+TEST_F(RetryTest, AReceiveOvertakesSendsThatWait) {
+  refusals_ = 1'000'000;
+  bool posted = false;
+  ON_CALL(*raw_, Recv(_)).WillByDefault([&](std::span<const RecvRequest> requests) {
+    posted = true;
+    completions_.push_back(
+        Completion{.context = *requests[0].context, .kind = OperationKind::kReceive});
+    return PostResult{1, ErrorCode::kOk};
+  });
+  const coro::Time start = clock_.Now();
+  auto main = [&]() -> coro::Task<absl::Status> {
+    coro::Scope sending;
+    sending.Spawn(SendOne(ErrorCode::kDeadlineExceeded));
+    const Completion received = co_await endpoint_->Recv(BufferSlice());
+    EXPECT_TRUE(received.ok());
+    EXPECT_TRUE(posted);
+    EXPECT_LT(clock_.Now() - start, 50ms);  // the send is not given up yet
+    co_return co_await sending.Join();
+  };
+  EXPECT_THAT(loop_.Run(main()), IsOk());
+}
+
 // A message that was given up, or whose task was cancelled, before the NIC took it: no receiver
 // will ever give its credit back.
 TEST_F(RetryTest, WhatWasNeverPostedKeepsNoCredit) {

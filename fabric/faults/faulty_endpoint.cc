@@ -1,6 +1,7 @@
 #include "drydock/fabric/faults/faulty_endpoint.h"
 
 #include <algorithm>
+#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -176,12 +177,16 @@ ErrorCode FaultyEndpoint::PostTracked(const Request& request, const EventView& v
                              .peer = request.peer,
                              .context = request.context};
   const Firing foreseen = session_->Foresee(Point::kOutcome, view);
+  std::optional<Fate> decided;
   if (foreseen && IsUnposted(foreseen)) {
     if (state_.unposted >= limits().send_queue_depth) return ErrorCode::kAgain;
-    operation.fate.outcome = session_->Decide(Point::kOutcome, view);
-    operation.fate.timing = session_->Decide(Point::kTiming, view);
-    send_queue_->CompleteUnposted(operation);
-    return ErrorCode::kOk;
+    decided = Fate{session_->Decide(Point::kOutcome, view), session_->Decide(Point::kTiming, view)};
+    // Meanwhile the rule's window may have passed, or another thread's operation had its firing.
+    if (decided->outcome && IsUnposted(decided->outcome)) {
+      operation.fate = *decided;
+      send_queue_->CompleteUnposted(operation);
+      return ErrorCode::kOk;
+    }
   }
   Request tracked = request;
   tracked.context = send_queue_->Track(operation);
@@ -190,9 +195,10 @@ ErrorCode FaultyEndpoint::PostTracked(const Request& request, const EventView& v
     send_queue_->Untrack(*tracked.context);
     return error;
   }
-  const Firing outcome = session_->Decide(Point::kOutcome, view);
-  const Firing timing = session_->Decide(Point::kTiming, view);
-  send_queue_->SetFate(*tracked.context, {outcome, timing});
+  if (!decided.has_value()) {
+    decided = Fate{session_->Decide(Point::kOutcome, view), session_->Decide(Point::kTiming, view)};
+  }
+  send_queue_->SetFate(*tracked.context, *decided);
   return error;
 }
 

@@ -217,9 +217,17 @@ ReadResult LibfabricCompletionQueue::ReadError(Completion& completion) {
   if (got == -FI_EAGAIN || got == 0) return {};
   if (got < 0) return {0, FromErrno(static_cast<int>(got))};
   RequestSlot* slot = SlotOf(entry.op_context, entry.flags, core_->immediates_name_receives);
-  const bool ended = (entry.flags & FI_MULTI_RECV) != 0 || std::abs(entry.err) == FI_ECANCELED;
-  if (!Claim(slot, entry.flags, ended, completion)) return {};
-  completion.error = FromErrorEntry(core_->domain->is_efa, entry.err, entry.prov_errno);
+  const bool is_efa = core_->domain->is_efa;
+  const bool canceled =
+      std::abs(entry.err) == FI_ECANCELED && !IsPeersAbort(is_efa, entry.prov_errno);
+  if (!Claim(slot, entry.flags, (entry.flags & FI_MULTI_RECV) != 0 || canceled, completion)) {
+    return {};
+  }
+  completion.error = FromErrorEntry(is_efa, entry.err, entry.prov_errno);
+  // Only receives can be taken back: of the others, tcp says that when their connection has gone.
+  if (canceled && !is_efa && slot != nullptr && !IsReceive(completion.kind)) {
+    completion.error = ErrorCode::kPeerAborted;
+  }
   completion.provider_error = entry.prov_errno;
   if (completion.kind == OperationKind::kTaggedReceive) completion.tag = entry.tag;
   const char* text =

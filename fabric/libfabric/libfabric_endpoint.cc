@@ -130,6 +130,13 @@ ErrorCode LibfabricEndpoint::CheckInject(std::size_t length_bytes, std::size_t m
   return length_bytes <= most_bytes ? ErrorCode::kOk : ErrorCode::kMessageTooLong;
 }
 
+// The provider would refuse it in the middle of a batch, and ring for none of those before it.
+bool LibfabricEndpoint::LacksKey(const LocalBuffer& buffer,
+                                 std::span<const LocalBuffer> more) const {
+  const auto lacks = [](const LocalBuffer& one) { return one.local_key == 0; };
+  return needs_keys_ && (lacks(buffer) || std::any_of(more.begin(), more.end(), lacks));
+}
+
 ErrorCode LibfabricEndpoint::CheckSource(Peer source) const {
   if (source == kNoPeer) return ErrorCode::kOk;
   if (!capabilities_.Has(Capability::kDirectedReceive)) return ErrorCode::kUnsupported;
@@ -144,6 +151,7 @@ ErrorCode LibfabricEndpoint::Check(const SendRequest& request) const {
   if (request.buffer.length_bytes < prefix) return ErrorCode::kInvalidArgument;
   const std::size_t length = TotalBytes(request.buffer, request.more);
   if (length > limits_.max_message_bytes) return ErrorCode::kMessageTooLong;
+  if (!request.inject && LacksKey(request.buffer, request.more)) return ErrorCode::kInvalidArgument;
   return request.inject ? CheckInject(length - prefix, limits_.inject_bytes) : ErrorCode::kOk;
 }
 
@@ -164,6 +172,8 @@ ErrorCode LibfabricEndpoint::Check(const WriteRequest& request) const {
   const std::size_t length = request.source.length_bytes;
   if (length > limits_.max_rma_bytes) return ErrorCode::kMessageTooLong;
   if (WrapsAround(request.target, length)) return ErrorCode::kRemoteAccess;
+  const bool lacks_key = !request.inject && length > 0 && LacksKey(request.source);
+  if (lacks_key) return ErrorCode::kInvalidArgument;
   return request.inject ? CheckInject(length, limits_.inject_rma_bytes) : ErrorCode::kOk;
 }
 
@@ -172,7 +182,9 @@ ErrorCode LibfabricEndpoint::Check(const ReadRequest& request) const {
   if (peers_->Find(request.peer) == FI_ADDR_UNSPEC) return ErrorCode::kUnknownPeer;
   const std::size_t length = request.target.length_bytes;
   if (length > limits_.max_rma_bytes) return ErrorCode::kMessageTooLong;
-  return WrapsAround(request.source, length) ? ErrorCode::kRemoteAccess : ErrorCode::kOk;
+  if (WrapsAround(request.source, length)) return ErrorCode::kRemoteAccess;
+  const bool lacks_key = length > 0 && LacksKey(request.target);
+  return lacks_key ? ErrorCode::kInvalidArgument : ErrorCode::kOk;
 }
 
 ErrorCode LibfabricEndpoint::Check(const TaggedSendRequest& request) const {
@@ -370,7 +382,9 @@ ssize_t LibfabricEndpoint::PostPlain(const WriteRequest& request, RequestSlots& 
 // between the two processors (docs/decisions/0037-latency-and-rate-between-two-threads.md).
 [[gnu::noinline, gnu::flatten]] PostResult LibfabricEndpoint::WriteBurst(
     std::span<const WriteRequest> requests) {
-  const auto plain = [this](const WriteRequest& request) { return IsPlain(request); };
+  const auto plain = [this](const WriteRequest& request) {
+    return IsPlain(request) && !LacksKey(request.source);
+  };
   if (requests.empty() || !std::all_of(requests.begin(), requests.end(), plain)) [[unlikely]]
     return WriteAny(requests);
   RequestSlots& slots = *sends_;

@@ -60,6 +60,7 @@ class alignas(64) LibfabricEndpoint final : public Endpoint,
   ErrorCode Check(const TaggedRecvRequest& request) const;
   ErrorCode Check(const AtomicRequest& request) const;
   ErrorCode CheckInject(std::size_t length_bytes, std::size_t most_bytes) const;
+  bool LacksKey(const LocalBuffer& buffer, std::span<const LocalBuffer> more = {}) const;
   ErrorCode CheckSource(Peer source) const;
 
   // One request, which was checked, to the provider. `flags`: FI_MORE, or none.
@@ -103,6 +104,7 @@ class alignas(64) LibfabricEndpoint final : public Endpoint,
   fi_rma_iov write_target_{};
   fi_msg_rma write_message_{};
   const CapabilitySet capabilities_;
+  const bool needs_keys_ = capabilities_.Has(Capability::kLocalRegistration);
   const Limits limits_;
   const Address address_;
   std::unique_ptr<AtomicLimits> atomic_limits_;  // null without atomics

@@ -701,6 +701,80 @@ TEST_F(LibfabricFabricTest, CompletionsOfAClosedEndpointAreDropped) {
   EXPECT_TRUE(fake.entries.empty());
 }
 
+// The provider would refuse it by itself, and ring for none of those before it.
+TEST_F(LibfabricFabricTest, ABatchEndsBeforeABufferOfNoRegion) {
+  FakeLibfabric fake;
+  Opened opened;
+  ASSERT_THAT(Open(fake, opened), IsOk());
+  std::array<WriteRequest, 2> writes = {Write(opened, 1), Write(opened, 2)};
+  writes[1].source.local_key = 0;
+  const PostResult written = opened.endpoint->Write(writes);
+  EXPECT_EQ(written.accepted, 1u);
+  EXPECT_EQ(written.error, ErrorCode::kInvalidArgument);
+  ASSERT_EQ(fake.posts.size(), 1u);
+  EXPECT_EQ(fake.posts[0].flags & FI_MORE, 0u);
+  const ReadRequest read{.target = opened.region->Local(0, 100),
+                         .source = {0x5000, 77},
+                         .peer = opened.peer,
+                         .context = Context{3}};
+  std::array<ReadRequest, 2> reads = {read, read};
+  reads[1].target.local_key = 0;
+  EXPECT_EQ(opened.endpoint->Read(reads).accepted, 1u);
+  EXPECT_EQ(fake.posts.back().flags & FI_MORE, 0u);
+}
+
+// What a lost connection ends on a software provider: only receives can be taken back.
+TEST_F(LibfabricFabricTest, ACancelledWriteOfASoftwareProviderIsItsPeersAbort) {
+  FakeNic nic = FakeEfa();
+  nic.provider = "soft";
+  FakeLibfabric fake({nic});
+  Opened opened;
+  ASSERT_THAT(Open(fake, opened, "soft"), IsOk());
+  EXPECT_EQ(opened.endpoint->Write(Write(opened, 1)), ErrorCode::kOk);
+  const RecvRequest receive{.buffer = opened.region->Local(), .context = Context{2}};
+  EXPECT_EQ(opened.endpoint->Recv(receive), ErrorCode::kOk);
+  std::array<Completion, 1> entry;
+  for (const ErrorCode expected : {ErrorCode::kPeerAborted, ErrorCode::kCanceled}) {
+    FakeEntry failure{.failed = true};
+    const bool write = expected == ErrorCode::kPeerAborted;
+    failure.error.op_context = fake.posts[write ? 0 : 1].context;
+    failure.error.flags = write ? FI_RMA | FI_WRITE : FI_MSG | FI_RECV;
+    failure.error.err = FI_ECANCELED;
+    fake.entries.push_back(failure);
+    ASSERT_EQ(opened.queue->Read(entry).count, 1u);
+    EXPECT_EQ(entry[0].error, expected);
+  }
+}
+
+// A peer that gives a message up ends that message, and not the receive that takes many.
+TEST_F(LibfabricFabricTest, AMultiReceiveOutlivesAMessageThatItsPeerGaveUp) {
+  FakeNic nic = FakeEfa();
+  nic.capabilities |= FI_MULTI_RECV;
+  FakeLibfabric fake({nic});
+  Opened opened;
+  ASSERT_THAT(Open(fake, opened, "efa"), IsOk());
+  const RecvRequest receive{.buffer = opened.region->Local(), .context = Context{5}, .multi = true};
+  ASSERT_EQ(opened.endpoint->Recv(receive), ErrorCode::kOk);
+  FakeEntry failure{.failed = true};
+  failure.error.op_context = fake.posts[0].context;
+  failure.error.flags = FI_MSG | FI_RECV;
+  failure.error.err = FI_ECANCELED;
+  failure.error.prov_errno = 4127;
+  fake.entries.push_back(failure);
+  fake.entries.push_back({.success = {.op_context = fake.posts[0].context,
+                                      .flags = FI_MSG | FI_RECV | FI_MULTI_RECV,
+                                      .len = 8,
+                                      .buf = memory_.data()}});
+  std::array<Completion, 1> entry;
+  ASSERT_EQ(opened.queue->Read(entry).count, 1u);
+  EXPECT_EQ(entry[0].error, ErrorCode::kPeerAborted);
+  EXPECT_EQ(entry[0].context, Context{5});
+  EXPECT_FALSE(entry[0].buffer_released);
+  ASSERT_EQ(opened.queue->Read(entry).count, 1u);
+  EXPECT_EQ(entry[0].context, Context{5});
+  EXPECT_TRUE(entry[0].buffer_released);
+}
+
 TEST_F(LibfabricFabricTest, AddressesOfAnotherKindAreRefusedBeforeTheLibrarySeesThem) {
   FakeLibfabric fake;
   Opened opened;

@@ -17,6 +17,7 @@ constexpr int kEnds[] = {SIGINT, SIGTERM, SIGHUP};
 constexpr int kMostSignal = 32;
 
 std::array<std::atomic<const char*>, 8> paths;
+std::atomic<pid_t> owner = 0;  // the process that has announced them; not its forked children
 struct sigaction before[kMostSignal];  // by number of the signal; set before our handler is
 
 // Writes as far as a signal handler may; failures are ignored.
@@ -32,6 +33,7 @@ void PassOn(int signal) {
 }
 
 void OnBug(int signal) {
+  if (owner != getpid()) return PassOn(signal);
   for (std::atomic<const char*>& entry : paths) {
     const char* path = entry.exchange(nullptr);
     if (path == nullptr) continue;
@@ -43,6 +45,7 @@ void OnBug(int signal) {
 }
 
 void OnEnd(int signal) {
+  if (owner != getpid()) return PassOn(signal);
   for (std::atomic<const char*>& entry : paths) {
     const char* path = entry.exchange(nullptr);
     if (path != nullptr) unlink(path);
@@ -76,6 +79,10 @@ void InstallAll() {
 void Announce(const char* path) {
   static std::once_flag installed;
   std::call_once(installed, InstallAll);
+  // A forked child that records for itself knows nothing of its parent's.
+  if (owner.exchange(getpid()) != getpid()) {
+    for (std::atomic<const char*>& entry : paths) entry = nullptr;
+  }
   for (std::atomic<const char*>& entry : paths) {
     const char* nobody = nullptr;
     if (entry.compare_exchange_strong(nobody, path)) return;

@@ -2,6 +2,8 @@
 
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -136,6 +138,23 @@ TEST_F(FlightDeathTest, NorDoesAnEndByHand) {
         raise(SIGTERM);
       },
       KilledBySignal(SIGTERM), "");
+  EXPECT_THAT(Files(), IsEmpty());
+}
+
+// Its files are not its own.
+TEST_F(FlightTest, AForkedChildThatIsEndedTakesNothingWithIt) {
+  Recorder& recorder = Fly();
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    raise(SIGTERM);
+    _exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM) << status;
+  ExpectLastEvents();
+  delete &recorder;
   EXPECT_THAT(Files(), IsEmpty());
 }
 

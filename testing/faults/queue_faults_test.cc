@@ -27,6 +27,54 @@ std::uint64_t ContextOf(const Completion& completion) {
   return static_cast<std::uint64_t>(completion.context.value());
 }
 
+// A nanosecond passes whenever somebody looks.
+class TickingClock final : public coro::Clock {
+ public:
+  coro::Time Now() const override { return now_ += 1ns; }
+  bool WaitUntil(coro::Time) override { return true; }
+  bool IsVirtual() const override { return true; }
+  void Advance(coro::Duration duration) { now_ += duration; }
+
+ private:
+  mutable coro::Time now_ = coro::Time() + 1s;
+};
+
+// A rule's window ends between the question whether an operation will fail and its decision: it is
+// posted, or it fails, and ends once either way.
+TEST(QueueFaultsTest, AWindowThatEndsWhileAPostIsDecidedHarmsNothing) {
+  for (int end = 1; end <= 60; ++end) {
+    FaultRule rule = FaultRule::Of(Fault::kRemoteAddress);
+    rule.parameters.placed_percent = 0;
+    rule.when.window = Window{.from = {}, .to = std::chrono::nanoseconds(end)};
+    FaultyScene scene(PlanOf({FaultRule::Of(Fault::kEmptyRead)}));
+    TickingClock clock;
+    FaultySide side;
+    side.fabric =
+        OpenFaultyFabric(
+            sim::OpenSimFabric(scene.world, scene.world.AddNode("a third")),
+            {.engine = EngineOf(PlanOf({rule})), .clock = &clock, .wake_at = [&](coro::Time) {}})
+            .value();
+    static_cast<OpenedNic&>(side) = OpenNic(*side.fabric).value();
+    side.memory.assign(64, std::byte{0});
+    side.region =
+        side.domain->RegisterMemory({.data = side.memory.data(), .length_bytes = 64}).value();
+    const Peer target = side.peers->Insert(scene.target.endpoint->address()).value();
+    for (std::uint64_t i = 0; i < 12; ++i) {
+      ASSERT_EQ(side.endpoint->Write({.source = side.region->Local(0, 64),
+                                      .target = scene.target.region->remote(),
+                                      .peer = target,
+                                      .context = Context{i}}),
+                ErrorCode::kOk);
+    }
+    for (int turn = 0; turn < 1000 && side.completions.size() < 12; ++turn) {
+      scene.ReadQueue(side);
+      scene.world.timeline().RunFor(1us);
+      clock.Advance(1us);
+    }
+    EXPECT_EQ(side.completions.size(), 12u) << "the window ends after " << end << " ns";
+  }
+}
+
 TEST(QueueFaultsTest, ReadsAreShort) {
   FaultRule rule = FaultRule::Of(Fault::kShortRead);
   rule.parameters.entries = 2;

@@ -429,8 +429,10 @@ void FakeLibfabric::AnswerOpens() {
         requested_key = attributes->requested_key;
         last_access = attributes->access;
         const int error = Open(out);
-        if (error == 0) (*out)->key = 1000 + requested_key;
-        return error;
+        if (error != 0) return error;
+        (*out)->key = 1000 + requested_key;
+        (*out)->mem_desc = *out;
+        return 0;
       });
 }
 

@@ -290,7 +290,7 @@ void Rail::Accept(std::size_t count) {
     operation.posted = Now();
     Advance(work);
   }
-  if (!watch_.armed()) loop_->timers().Arm(watch_, coro::After(Now(), timeout_ / kLooks));
+  if (!watch_.armed()) ArmWatch(Now());
 }
 
 Rail::Work& Rail::NextWork() { return works_[line_[line_head_ & (line_.size() - 1)]]; }
@@ -333,6 +333,9 @@ void Rail::Die(ErrorCode error) {
 void Rail::Watch() {
   now_is_read_ = false;
   const coro::Time now = Now();
+  const coro::Duration between = timeout_ / kLooks;
+  // A program that was stopped could not look: that time does not count against the NIC.
+  if (now - watch_due_ > between) Postpone(now - watch_due_);
   const Operation* oldest = nullptr;
   for (const Operation& operation : operations_) {
     const bool older = oldest == nullptr || operation.posted < oldest->posted;
@@ -340,11 +343,25 @@ void Rail::Watch() {
   }
   if (oldest == nullptr) return;
   const coro::Duration age = now - oldest->posted;
-  if (age >= lost_after_ || (age >= timeout_ && IsSilent(*oldest))) {
+  // What may have come lies unread while nobody takes the arrivals.
+  const bool unread = arrivals_.room() == 0;
+  if (!unread && (age >= lost_after_ || (age >= timeout_ && IsSilent(*oldest)))) {
     Die(ErrorCode::kDeviceFault);
     return EndAll();
   }
-  loop_->timers().Arm(watch_, coro::After(now, timeout_ / kLooks));
+  ArmWatch(now);
+}
+
+void Rail::ArmWatch(coro::Time now) {
+  watch_due_ = coro::After(now, timeout_ / kLooks);
+  loop_->timers().Arm(watch_, watch_due_);
+}
+
+void Rail::Postpone(coro::Duration gap) {
+  for (Operation& operation : operations_) {
+    if (operation.under_way) operation.posted += gap;
+  }
+  if (asked_.has_value()) *asked_ += gap;
 }
 
 bool Rail::IsSilent(const Operation& overdue) {

@@ -147,6 +147,9 @@ class Rail final : public coro::Selector {
   // This NIC posts no more.
   void Die(ErrorCode error);
   void Watch();  // looks for operations that never end
+  void ArmWatch(coro::Time now);
+  // Nobody could look for so long: what is under way was posted so much later.
+  void Postpone(coro::Duration gap);
   // Asks the NIC for a sign of life, unless it was asked: then whether it has kept silent for too
   // long. `overdue`: an operation under way.
   bool IsSilent(const Operation& overdue);
@@ -181,6 +184,7 @@ class Rail final : public coro::Selector {
   std::array<Completion, 32> completions_;
   Peer self_ = kNoPeer;              // the NIC's own endpoint, once it was asked something
   std::optional<coro::Time> asked_;  // when it was asked, while it has not answered
+  coro::Time watch_due_{};
   bool dead_ = false;
   bool refused_ = false;  // kAgain, and nothing has made room since
   coro::Duration wait_;
