@@ -219,6 +219,30 @@ TEST(ClosingTest, OwnResetFlushesEverything) {
   }
 }
 
+// So it does what is posted afterwards.
+TEST(ClosingTest, WhatARestartedDeviceGetsIsFlushed) {
+  Scene s;
+  s.a.node.Reset();
+  ASSERT_EQ(s.a.endpoint->Recv(s.a.RecvAt(0, 4096, 1)), ErrorCode::kOk);
+  EXPECT_EQ(s.lab.Take(s.a, 1).provider_error, 1);
+  ASSERT_EQ(s.a.endpoint->Write(s.a.WriteTo(s.b, 0, 100, 2)), ErrorCode::kOk);
+  EXPECT_EQ(s.lab.Take(s.a, 2).provider_error, 1);
+}
+
+// The target has refused it, and the refusal was lost: nobody waits for that any more.
+TEST(ClosingTest, OwnResetFlushesWhatWasAnsweredInVain) {
+  Scene s;
+  fabric::WriteRequest write = s.a.WriteTo(s.b, 0, 100, 1);
+  write.target.key ^= 1;
+  s.lab.world().Block(s.b.node, s.a.node);
+  ASSERT_EQ(s.a.endpoint->Write(write), ErrorCode::kOk);
+  s.lab.world().timeline().RunFor(100us);
+  s.a.node.Reset();
+  const coro::Time reset = s.lab.world().Now();
+  EXPECT_EQ(s.lab.Take(s.a, 1).provider_error, 1);
+  EXPECT_LT(s.lab.world().Now() - reset, 1ms);
+}
+
 // Two vectors of one domain that have the same machine share an address handle of the device.
 TEST(ClosingTest, AddressHandleLivesUntilItsLastVectorForgetsIt) {
   Scene s;

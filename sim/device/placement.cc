@@ -335,7 +335,7 @@ void Placement::LandPiece(std::uint64_t number, Range range) {
   if (found == landings_.end()) return;
   const Landing& landing = found->second;
   const QueuePair* target = nic_.queue_pairs.Find(landing.queue_pair, landing.qkey);
-  if (target == nullptr || !nic_.alive()) return;
+  if (target == nullptr || target->state == QueuePairState::kError || !nic_.alive()) return;
   if (!ReceiveIsValid(around_, nic_, *target, landing.receive)) return;
   PutMessage(landing, around_.operations.Find(landing.operation), *target, range, true);
 }
@@ -357,8 +357,10 @@ void Placement::Land(std::uint64_t number) {
   const auto lands =
       std::find(target->landing.begin(), target->landing.end(), landing.receive.request_id);
   if (lands != target->landing.end()) target->landing.erase(lands);
-  if (!ReceiveIsValid(around_, nic_, *target, landing.receive)) {
-    landing.completion.status = static_cast<std::uint8_t>(EfaStatus::kLocalInvalidLkey);
+  const bool flushed = target->state == QueuePairState::kError;
+  if (flushed || !ReceiveIsValid(around_, nic_, *target, landing.receive)) {
+    landing.completion.status =
+        static_cast<std::uint8_t>(flushed ? EfaStatus::kFlushed : EfaStatus::kLocalInvalidLkey);
     landing.completion.length_bytes = 0;
   } else if (landing.rest.length > 0) {
     PutMessage(landing, operation, *target, landing.rest, false);

@@ -234,8 +234,25 @@ void Requester::OnSilence(const Operation& operation) {
   around_.timeline.After(patience, nic_.actor, EventKind::kTimeOut, 0, operation.id.Pack());
 }
 
+// A message that waits for its receive is answered "not ready" over and over: a way that was blocked
+// meanwhile costs it nothing.
+bool Requester::IsHeardOfAgain(const Operation& operation) const {
+  NicState* const peer = operation.peer;
+  if (peer == nullptr || operation.ended || !peer->alive()) return false;
+  if (!around_.wire.Passes(nic_.port, peer->port)) return false;
+  if (!around_.wire.Passes(peer->port, nic_.port)) return false;
+  const QueuePair* target =
+      peer->queue_pairs.Find(operation.destination_queue_pair, operation.destination_qkey);
+  return target != nullptr && std::find(target->waiting.begin(), target->waiting.end(),
+                                        operation.id) != target->waiting.end();
+}
+
 void Requester::OnTimeOut(Operation& operation) {
   if (operation.answered) return;
+  if (IsHeardOfAgain(operation)) {
+    operation.silent = false;
+    return;
+  }
   ++nic_.counters.unresponsive_remote_events;
   EndUnanswered(around_, operation,
                 HasHeardFrom(operation) ? EfaStatus::kLocalUnresponsivePeer
@@ -244,10 +261,11 @@ void Requester::OnTimeOut(Operation& operation) {
 
 // ---- Ends from outside ----
 
+// Also what has ended at the peer, and was not heard of here.
 void Requester::Flush(const QueuePair& queue_pair) {
   if (queue_pair.under_way == 0) return;
   around_.operations.ForEach([&](Operation& operation) {
-    if (IsOf(queue_pair, operation) && !operation.ended) {
+    if (IsOf(queue_pair, operation) && !operation.answered) {
       EndUnanswered(around_, operation, EfaStatus::kFlushed);
     }
   });
@@ -256,13 +274,13 @@ void Requester::Flush(const QueuePair& queue_pair) {
 void Requester::FlushHandle(std::uint16_t address_handle) {
   around_.operations.ForEach([&](Operation& operation) {
     const bool ours = operation.initiator == &nic_ && operation.address_handle == address_handle;
-    if (ours && !operation.ended) EndUnanswered(around_, operation, EfaStatus::kFlushed);
+    if (ours && !operation.answered) EndUnanswered(around_, operation, EfaStatus::kFlushed);
   });
 }
 
 void Requester::FlushAll() {
   around_.operations.ForEach([&](Operation& operation) {
-    if (operation.initiator == &nic_ && !operation.ended) {
+    if (operation.initiator == &nic_ && !operation.answered) {
       EndUnanswered(around_, operation, EfaStatus::kFlushed);
     }
   });

@@ -408,11 +408,14 @@ TEST(RequesterTest, FlushEndsTheWorkOfOneQueuePairThatHasNotEnded) {
   Operation& ours = ends.bench.Start(OperationKind::kWrite, ends.from, ends.to, 100);
   Operation& ended = ends.bench.Start(OperationKind::kWrite, ends.from, ends.to, 100);
   Operation& others = ends.bench.Start(OperationKind::kWrite, other, ends.to, 100);
-  ended.ended = true;
+  Operation& unheard = ends.bench.Start(OperationKind::kWrite, ends.from, ends.to, 100);
+  ended.ended = ended.answered = true;
+  unheard.ended = true;  // its answer was lost
   ends.parts.requester.Flush(ends.from);
   EXPECT_TRUE(ours.ended);
   EXPECT_EQ(ours.status, 1);
   EXPECT_EQ(ended.status, 0);
+  EXPECT_EQ(unheard.status, 1);
   EXPECT_FALSE(others.ended);
 }
 

@@ -80,7 +80,8 @@ bool Responder::Refuses(const QueuePair& target, Operation& operation) {
 void Responder::AcceptDatagram(Operation& operation, QueuePair* target) {
   ReceiveWork receive;
   const bool fits =
-      target != nullptr && target->type == QueuePairType::kUd && target->receive.Peek(receive) &&
+      target != nullptr && target->type == QueuePairType::kUd &&
+      target->state == QueuePairState::kReadyToSend && target->receive.Peek(receive) &&
       (receive.malformed || operation.length + kDatagramPrefixBytes <= receive.length);
   if (!fits) {
     ++nic_.counters.rx_drops;
@@ -229,6 +230,7 @@ void Responder::Ring(QueuePair& queue_pair, std::uint32_t counter) {
     queue_pair.last_doorbell_fault = fault;
     return;
   }
+  if (queue_pair.state == QueuePairState::kError) return FlushReceives(queue_pair);
   // All that wait try again, each by itself; a message that finds no receive left waits again.
   for (const OperationId id : std::exchange(queue_pair.waiting, {})) RetryLater(id);
 }

@@ -24,13 +24,15 @@ fabric::Peer VectorCore::SearchSource(std::uint16_t handle, std::uint16_t queue_
 absl::StatusOr<fabric::Peer> VectorCore::Insert(const EfaAddress& address) {
   const auto known = by_address_.find(KeyOf(address));
   if (known != by_address_.end()) return known->second;
-  ASSIGN_OR_RETURN(const std::uint16_t handle,
-                   domain_->nic.admin().CreateAddressHandle(domain_->domain, address.gid));
   Surroundings& around = domain_->world.surroundings();
   NicState& nic = domain_->nic.state();
+  const std::size_t known_machines = nic.handles.live();
+  ASSIGN_OR_RETURN(const std::uint16_t handle,
+                   domain_->nic.admin().CreateAddressHandle(domain_->domain, address.gid));
   if (around.faults != nullptr) {
     const coro::Duration late = around.faults->OnInsertPeer(nic, address);
-    if (late > coro::Duration::zero()) {
+    // A machine that the device knows already stays known.
+    if (late > coro::Duration::zero() && nic.handles.live() > known_machines) {
       nic.handles.Introduce(handle, coro::After(around.timeline.now(), late));
     }
   }

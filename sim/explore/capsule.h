@@ -1,9 +1,8 @@
 // A run in one small file: everything that is needed to repeat it, on another machine and after the
 // program has changed, and its result.
 //
-// The file is JSON and says all of it: the whole fault plan, so that no seed has to draw it again,
-// and which rules fired on which event, so that firings can be taken away. Its schema is in
-// README.md. It may come from anywhere: reading it is strict.
+// It says all of it: the whole fault plan, so that no seed has to draw it again, and which rules
+// fired on which event, so that firings can be taken away. The file: capsule_json.h.
 
 #ifndef DRYDOCK_SIM_EXPLORE_CAPSULE_H_
 #define DRYDOCK_SIM_EXPLORE_CAPSULE_H_
@@ -15,8 +14,6 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "drydock/sim/explore/run_seed.h"
 #include "drydock/sim/explore/scenario.h"
 #include "drydock/sim/explore/subject.h"
@@ -56,22 +53,11 @@ struct Capsule {
 Capsule MakeCapsule(const Subject& subject, const RunSpec& spec, const TracedRun& run);
 Capsule MakeCapsule(const Scenario& scenario, const RunSpec& spec, const TracedRun& run);
 
-// As text, never longer than kMostBytes but for its plan.
-std::string FormatCapsule(const Capsule& capsule);
-
-// kInvalidArgument, in one line that names the key: text that FormatCapsule does not write.
-absl::StatusOr<Capsule> ParseCapsule(absl::string_view text);
-
 // Whether this program can run it as the scenario of that name. kInvalidArgument, kUnimplemented:
 // one line.
 absl::Status CheckCapsule(const Capsule& capsule, const Scenario& scenario);
 // kInvalidArgument: it is none of a program, or has keys that only a scenario has.
 absl::Status CheckProgramCapsule(const Capsule& capsule);
-
-// A file. kNotFound: cannot be read; kInvalidArgument: no capsule, with the path.
-absl::StatusOr<Capsule> ReadCapsule(const std::string& path);
-// kInvalidArgument: cannot be written, or longer than kMostBytes.
-absl::Status WriteCapsule(const std::string& path, const Capsule& capsule);
 
 }  // namespace drydock::sim::explore
 

@@ -22,6 +22,7 @@
 #include "drydock/coro/task.h"
 #include "drydock/coro/wait_list.h"
 #include "drydock/fabric/faults/plan.h"
+#include "drydock/sim/explore/capsule_json.h"
 #include "drydock/sim/explore/nodes.h"
 #include "drydock/sim/explore/ranges.h"
 #include "drydock/sim/explore/replay.h"

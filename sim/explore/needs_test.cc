@@ -9,6 +9,7 @@
 
 #include "drydock/coro/event_loop.h"
 #include "drydock/sim/explore/capsule.h"
+#include "drydock/sim/explore/capsule_json.h"
 #include "drydock/sim/explore/nodes.h"
 #include "drydock/sim/explore/run_seed.h"
 #include "drydock/testing/matchers/status_matchers.h"

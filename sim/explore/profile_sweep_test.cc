@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "drydock/sim/explore/capsule.h"
+#include "drydock/sim/explore/capsule_json.h"
 #include "drydock/sim/explore/classics/classics.h"
 #include "drydock/sim/explore/explorer.h"
 #include "drydock/sim/explore/testing/test_scenarios.h"

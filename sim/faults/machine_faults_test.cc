@@ -198,6 +198,22 @@ TEST(LateIntroductionTest, MeetsStatus14UntilThen) {
   scene.ExpectHealed();
 }
 
+// A second endpoint of a machine that is known: the device has its address handle.
+TEST(LateIntroductionTest, TakesNothingAwayFromWhoIsKnown) {
+  FaultScene scene({At(Nth(Fault::kLateIntroduction, 3), "b/rdmap79s0")});
+  scene.Write(1, 64);
+  EXPECT_EQ(scene.StatusOf(1), 0);
+  fabric::EndpointOptions options;
+  options.send_queue = options.receive_queue = scene.a.queue.get();
+  options.address_vector = scene.a.peers.get();
+  const auto second = scene.a.domain->OpenEndpoint(options);
+  ASSERT_TRUE(second.ok()) << second.status();
+  ASSERT_TRUE(scene.b.peers->Insert((*second)->address()).ok());
+  EXPECT_EQ(scene.Fired(), 1u);
+  scene.Write(2, 64);
+  EXPECT_EQ(scene.StatusOf(2), 0);
+}
+
 TEST(RegionClosesTest, OperationsUnderWayMeetStatus7) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     FaultScene scene({Nth(Fault::kRegionCloses, 1)}, Small(), seed);

@@ -230,6 +230,32 @@ TEST(BlockTest, UnblockedPeersTalkAgain) {
   s.lab.ExpectNoMore();
 }
 
+// It is asked for again and again, and nobody is told of a gap.
+TEST(BlockTest, AMessageThatWaitsForItsReceiveOutlivesAGap) {
+  for (const bool way_back : {false, true}) {
+    Scene s;
+    Fill(s.a.Bytes(0, 4096), 1);
+    ASSERT_EQ(s.a.endpoint->Send(s.a.SendTo(s.b, 0, 4096, 1)), ErrorCode::kOk);
+    s.lab.world().timeline().RunFor(1ms);
+    sim::Node& from = way_back ? s.b.node : s.a.node;
+    sim::Node& to = way_back ? s.a.node : s.b.node;
+    for (int gap = 0; gap < 2; ++gap) {
+      s.lab.world().Block(from, to);
+      s.lab.world().Unblock(from, to);
+      s.lab.world().timeline().RunFor(5s);
+    }
+    ASSERT_EQ(s.b.endpoint->Recv(s.b.RecvAt(8192, 4096, 2)), ErrorCode::kOk);
+    EXPECT_TRUE(s.lab.Take(s.a, 1).ok());
+    EXPECT_TRUE(s.lab.Take(s.b, 2).ok());
+    EXPECT_TRUE(Holds(s.b.Bytes(8192, 4096), 1));
+    // One that does not end does cost it.
+    ASSERT_EQ(s.a.endpoint->Send(s.a.SendTo(s.b, 0, 4096, 3)), ErrorCode::kOk);
+    s.lab.world().timeline().RunFor(1ms);
+    s.lab.world().Block(from, to);
+    EXPECT_EQ(s.lab.Take(s.a, 3).provider_error, 13);
+  }
+}
+
 TEST(BlockTest, TimeoutsAreThoseOfTheProfile) {
   sim::Profile profile = Calm();
   profile.unreachable_timeout = 300ms;

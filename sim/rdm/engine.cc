@@ -237,7 +237,7 @@ void Engine::OnReceived(std::uint32_t index, const fabric::Completion& completio
   } else {
     receiver_.GiveBack(index);
   }
-  receiver_.Refill();
+  if (!device_lost_) receiver_.Refill();  // it would come back at once
 }
 
 void Engine::RetryStalled() {
@@ -253,7 +253,7 @@ void Engine::RetryStalled() {
       stalled_.push_back(packet);
     }
   }
-  receiver_.Refill();
+  if (!device_lost_) receiver_.Refill();
 }
 
 void Engine::PostReceive(const PostedReceive& receive) {

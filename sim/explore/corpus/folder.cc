@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "drydock/coro/keyed_random.h"
 #include "drydock/coro/status_macros.h"
+#include "drydock/sim/explore/capsule_json.h"
 
 namespace drydock::sim::explore {
 namespace {

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "drydock/sim/explore/capsule.h"
+#include "drydock/sim/explore/capsule_json.h"
 #include "drydock/sim/explore/plan_source.h"
 #include "drydock/sim/explore/run_seed.h"
 #include "drydock/sim/explore/testing/test_scenarios.h"

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "drydock/sim/explore/capsule.h"
+#include "drydock/sim/explore/capsule_json.h"
 #include "drydock/sim/explore/classics/classics.h"
 #include "drydock/sim/explore/corpus/testing/canaries.h"
 #include "drydock/sim/explore/explorer.h"
