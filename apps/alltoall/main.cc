@@ -94,7 +94,7 @@ const Usage kUsage = {
 struct Settings {
   Workload workload;
   MemberOptions member;
-  std::size_t late_rank = SIZE_MAX;
+  std::optional<std::size_t> late_rank;
   coro::Duration late{};
 };
 
@@ -157,11 +157,9 @@ absl::StatusOr<Settings> SettingsFromFlags() {
 
 // How many ranks there are is known.
 absl::Status CheckLate(const Settings& settings) {
-  if (settings.late_rank == SIZE_MAX || settings.late_rank < settings.workload.shape.ranks) {
-    return absl::OkStatus();
-  }
+  if (settings.late_rank.value_or(0) < settings.workload.shape.ranks) return absl::OkStatus();
   return BadInput(absl::StrCat("--late=", absl::GetFlag(FLAGS_late), ": there is no rank ",
-                               settings.late_rank));
+                               *settings.late_rank));
 }
 
 absl::StatusOr<std::unique_ptr<Member>> OpenMember(Session& session, coro::EventLoop& loop,

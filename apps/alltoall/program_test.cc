@@ -169,6 +169,7 @@ TEST(RefusalTest, OneLineAndTwo) {
   EXPECT_THAT(kAllToAll.Refusal({"--routing=best"}), HasSubstr("uniform, skewed or one"));
   EXPECT_THAT(kAllToAll.Refusal({"--late=2"}), HasSubstr("RANK:MILLISECONDS"));
   EXPECT_THAT(kAllToAll.Refusal({"--late=4:1"}), HasSubstr("there is no rank 4"));
+  EXPECT_THAT(kAllToAll.Refusal({"--late=18446744073709551615:5"}), HasSubstr("there is no rank"));
   EXPECT_THAT(kAllToAll.Refusal({"--timeout=0"}), HasSubstr("--timeout=0"));
   EXPECT_THAT(kAllToAll.Refusal({"127.0.0.1:1"}), HasSubstr("the simulator runs"));
   EXPECT_THAT(kAllToAll.Refusal({"one", "two"}), HasSubstr("unexpected argument 'two'"));

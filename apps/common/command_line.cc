@@ -131,6 +131,17 @@ absl::StatusOr<std::vector<std::string>> ParseFlags(const std::vector<std::strin
   return positional;
 }
 
+std::vector<std::string> FlagsGiven() {
+  std::vector<std::string> given;
+  for (const auto& [name, flag] : absl::GetAllFlags()) {
+    if (IsOurs(*flag) && flag->CurrentValue() != flag->DefaultValue()) {
+      given.push_back(Shown(*flag));
+    }
+  }
+  std::sort(given.begin(), given.end());
+  return given;
+}
+
 std::string HelpText(const Usage& usage) {
   std::string text = absl::StrCat(usage.name, ": ", usage.summary, "\n\n");
   for (absl::string_view line : absl::StrSplit(usage.synopsis, '\n')) {

@@ -43,6 +43,9 @@ std::string AbslUnparseFlag(const OptionalText& value);
 // flag, a value that its type refuses, or one dash where two belong.
 absl::StatusOr<std::vector<std::string>> ParseFlags(const std::vector<std::string>& arguments);
 
+// Our flags that have another value than their default, as pages write them ("page-size"), sorted.
+std::vector<std::string> FlagsGiven();
+
 // The text of --help: summary, synopsis, every flag that is defined under apps/ with its default,
 // examples.
 std::string HelpText(const Usage& usage);

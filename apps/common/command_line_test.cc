@@ -83,6 +83,12 @@ TEST_F(CommandLineTest, RefusesWhatItDoesNotKnow) {
               StatusIs(kInvalid, HasSubstr("unknown flag")));
 }
 
+TEST_F(CommandLineTest, TellsWhichFlagsWereGiven) {
+  EXPECT_THAT(FlagsGiven(), ElementsAre());
+  ASSERT_TRUE(ParseFlags({"--two-words=a", "--loud"}).ok());
+  EXPECT_THAT(FlagsGiven(), ElementsAre("loud", "two-words"));
+}
+
 TEST_F(CommandLineTest, HelpShowsOurFlagsAndOnlyThose) {
   const std::string help = HelpText({"write", "writes.", "\nADDRESS", "  write --loud"});
   EXPECT_THAT(help, HasSubstr("write: writes."));

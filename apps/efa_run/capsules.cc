@@ -28,6 +28,7 @@
 #include "drydock/coro/time.h"
 #include "drydock/fabric/faults/plan_json.h"
 #include "drydock/sim/explore/capsule.h"
+#include "drydock/sim/explore/capsule_json.h"
 #include "drydock/sim/explore/replay.h"
 #include "drydock/sim/explore/shrink.h"
 #include "drydock/sim/explore/subject.h"

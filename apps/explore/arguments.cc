@@ -48,6 +48,8 @@ ABSL_FLAG(
     "made from one of theirs. What is new goes into it.");
 ABSL_FLAG(bool, list, false, "Print the scenarios, and run nothing.");
 ABSL_DECLARE_FLAG(std::string, faults);
+ABSL_DECLARE_FLAG(std::string, require_covered);  // of coverage_flags.cc
+ABSL_DECLARE_FLAG(std::string, until);
 ABSL_DECLARE_FLAG(std::string, shard);    // of shard_flags.cc
 ABSL_DECLARE_FLAG(std::string, results);  // of shard_flags.cc
 
@@ -152,6 +154,13 @@ absl::Status CheckCombination(const Arguments& arguments, const ScheduleChoice& 
   if (absl::GetFlag(FLAGS_sweep) && other) {
     return absl::InvalidArgumentError(
         "--sweep makes its own faults: it takes neither --faults nor --strategy");
+  }
+  const bool alone = absl::GetFlag(FLAGS_sweep) || arguments.seed.has_value();
+  if (alone && !absl::GetFlag(FLAGS_until).empty()) {
+    return absl::InvalidArgumentError("--until is for many seeds");
+  }
+  if (absl::GetFlag(FLAGS_sweep) && !absl::GetFlag(FLAGS_require_covered).empty()) {
+    return absl::InvalidArgumentError("--sweep counts no coverage: it takes no --require-covered");
   }
   return absl::OkStatus();
 }

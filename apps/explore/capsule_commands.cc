@@ -11,6 +11,7 @@
 #include "drydock/apps/common/text_table.h"
 #include "drydock/coro/check.h"
 #include "drydock/coro/status_macros.h"
+#include "drydock/sim/explore/capsule_json.h"
 #include "drydock/sim/explore/strategy/strategy.h"
 #include "drydock/sim/explore/traced_run.h"
 #include "nlohmann/json.hpp"

@@ -8,6 +8,7 @@
 
 #include "drydock/apps/explore/scenarios.h"
 #include "drydock/sim/explore/capsule.h"
+#include "drydock/sim/explore/capsule_json.h"
 #include "drydock/sim/explore/replay.h"
 #include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"

@@ -36,6 +36,7 @@
 #include "drydock/coro/status_macros.h"
 #include "drydock/coro/steady_clock.h"
 #include "drydock/sim/explore/capsule.h"
+#include "drydock/sim/explore/capsule_json.h"
 #include "drydock/sim/explore/corpus/guided.h"
 #include "drydock/sim/explore/explorer.h"
 #include "drydock/sim/explore/replay.h"
@@ -114,6 +115,17 @@ int TellFigures(const Arguments& arguments, const SeedResult& result) {
   return status.ok() ? kExitOk : ReportError(kExploreUsage.name, status);
 }
 
+// The exit status of seeds that are all there; says what is wrong with them together.
+int ExitOfAll(const ExploreReport& report, const CoverageChoice& coverage,
+              const std::optional<fabric::faults::FaultPlan>& plan) {
+  if (report.failed() > 0) return kExitFailed;
+  const absl::Status covered = CheckCovered(coverage, report.coverage);
+  if (!covered.ok()) return ReportError(kExploreUsage.name, covered);
+  if (!plan.has_value()) return kExitOk;
+  const absl::Status fired = VerifyRules(report, *plan);
+  return fired.ok() ? kExitOk : ReportError(kExploreUsage.name, fired);
+}
+
 int RunOneSeed(const Arguments& arguments) {
   const std::uint64_t seed = *arguments.seed;
   const fabric::faults::FaultPlan plan = arguments.plans.plan(seed);
@@ -143,9 +155,9 @@ int RunOneSeed(const Arguments& arguments) {
     const int written = WriteOut(MakeCapsule(*arguments.scenario, spec, *run));
     if (written != kExitOk) return written;
   }
-  if (IsFailure(result.verdict)) return kExitFailed;
-  const absl::Status covered = CheckCovered(arguments.coverage, result.coverage);
-  return covered.ok() ? kExitOk : ReportError(kExploreUsage.name, covered);
+  ExploreReport report;
+  report.Add(result);
+  return ExitOfAll(report, arguments.coverage, arguments.file);
 }
 
 // What many seeds came to, and a last word about which they were.
@@ -295,17 +307,6 @@ int RunSweep(const Arguments& arguments) {
   return failed ? kExitFailed : kExitOk;
 }
 
-// The exit status of seeds that are all there; says what is wrong with them together.
-int ExitOfAll(const ExploreReport& report, const CoverageChoice& coverage,
-              const std::optional<fabric::faults::FaultPlan>& plan) {
-  if (report.failed() > 0) return kExitFailed;
-  const absl::Status covered = CheckCovered(coverage, report.coverage);
-  if (!covered.ok()) return ReportError(kExploreUsage.name, covered);
-  if (!plan.has_value()) return kExitOk;
-  const absl::Status fired = VerifyRules(report, *plan);
-  return fired.ok() ? kExitOk : ReportError(kExploreUsage.name, fired);
-}
-
 int RunManySeeds(const Arguments& arguments) {
   coro::SteadyClock clock;
   ExploreOptions options = OptionsOf(arguments);
@@ -406,12 +407,33 @@ absl::Status CheckCorpus(const Arguments& arguments) {
   return absl::InvalidArgumentError("--corpus takes no --csv; here is --json");
 }
 
-// A picture is of one run.
+// A capsule has the settings of its run.
+absl::Status CheckCapsuleFlags(const std::string& flag, const std::vector<std::string>& positional,
+                               std::vector<std::string> others) {
+  others.insert(others.end(), {flag, "out", "json", "csv"});
+  if (!positional.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--", flag, " takes no argument '", positional[0], "'"));
+  }
+  for (const std::string& given : FlagsGiven()) {
+    if (std::find(others.begin(), others.end(), given) != others.end()) continue;
+    return absl::InvalidArgumentError(absl::StrCat("--", flag, " takes no --", given));
+  }
+  return absl::OkStatus();
+}
+
+// A trace is of one run, and so is the capsule of --out.
 absl::Status CheckTrace() {
-  const bool one = !absl::GetFlag(FLAGS_seed).empty() && absl::GetFlag(FLAGS_shrink).empty() &&
-                   !absl::GetFlag(FLAGS_sweep) && absl::GetFlag(FLAGS_strategy) != "exhaustive";
-  if (!absl::GetFlag(FLAGS_picture).empty() && absl::GetFlag(FLAGS_shrink).empty()) {
+  const bool one = !absl::GetFlag(FLAGS_seed).empty() && !absl::GetFlag(FLAGS_sweep) &&
+                   absl::GetFlag(FLAGS_strategy) != "exhaustive";
+  if (!absl::GetFlag(FLAGS_picture).empty()) {
     return absl::InvalidArgumentError("--picture is of a small run: with --shrink");
+  }
+  if (absl::GetFlag(FLAGS_partial)) {
+    return absl::InvalidArgumentError("--partial is for merge");
+  }
+  if (!one && !absl::GetFlag(FLAGS_out).empty()) {
+    return absl::InvalidArgumentError("--out is of one run: with --seed, --replay or --shrink");
   }
   if (one || !TraceIsAsked()) return absl::OkStatus();
   return absl::InvalidArgumentError("--trace is for one run: with --seed or --replay");
@@ -424,11 +446,17 @@ int Main(int argc, char** argv) {
   if (!positional.empty() && positional[0] == "merge") {
     return RunMerge({positional.begin() + 1, positional.end()});
   }
-  if (const std::string path = absl::GetFlag(FLAGS_replay); !path.empty()) return ReplayFile(path);
+  if (const std::string path = absl::GetFlag(FLAGS_replay); !path.empty()) {
+    const absl::Status alone = CheckCapsuleFlags("replay", positional, {"trace", "trace-data"});
+    return alone.ok() ? ReplayFile(path) : ReportError(kExploreUsage.name, alone);
+  }
+  if (const std::string path = absl::GetFlag(FLAGS_shrink); !path.empty()) {
+    const absl::Status alone = CheckCapsuleFlags("shrink", positional, {"picture"});
+    return alone.ok() ? ShrinkFile(path) : ReportError(kExploreUsage.name, alone);
+  }
   if (const absl::Status status = CheckTrace(); !status.ok()) {
     return ReportError(kExploreUsage.name, status);
   }
-  if (const std::string path = absl::GetFlag(FLAGS_shrink); !path.empty()) return ShrinkFile(path);
   const absl::StatusOr<Arguments> arguments = ReadArguments(positional);
   if (!arguments.ok()) return ReportError(kExploreUsage.name, arguments.status());
   if (const absl::Status status = CheckCorpus(*arguments); !status.ok()) {

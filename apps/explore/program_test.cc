@@ -282,7 +282,25 @@ TEST(ExploreProgramTest, BadInputIsOneLineAndTwo) {
        {{"--heal-after=soon"}, "--heal-after=soon: it takes a time"},
        {{"--picture=p.svg", "--seeds=5"}, "--picture is of a small run: with --shrink"},
        {{"--trace=t.json", "--seeds=5"}, "--trace is for one run: with --seed or --replay"},
+       {{"--seeds=5", "--out=x"}, "--out is of one run"},
+       {{"--partial"}, "--partial is for merge"},
+       {{"--sweep", "--require-covered=x"}, "--sweep counts no coverage"},
+       {{"--seed=1", "--until=covered"}, "--until is for many seeds"},
+       {{"--replay=a.capsule", "--shrink=b.capsule"}, "--replay takes no --shrink"},
+       {{"--replay=a.capsule", "b.capsule"}, "--replay takes no argument 'b.capsule'"},
+       {{"--replay=a.capsule", "--picture=x.svg"}, "--replay takes no --picture"},
+       {{"--shrink=a.capsule", "--seed=3"}, "--shrink takes no --seed"},
        {{"--seed-first=1"}, "unknown flag --seed-first"}});
+}
+
+TEST(ExploreProgramTest, ARuleThatNeverFiresIsAnErrorOfOneSeedToo) {
+  const std::string plan = WriteText(
+      "never.json", R"({"rules": [{"fault": "delayed_completion", "when": {"nth": 1000000}}]})");
+  for (const char* seeds : {"--seed=1", "--seeds=3"}) {
+    const ProcessEnd end = RunExplore({seeds, "--faults=" + plan});
+    EXPECT_EQ(end.exit_code, 1) << end;
+    EXPECT_THAT(end.err, HasSubstr("delayed_completion")) << end;
+  }
 }
 
 TEST(ExploreProgramTest, ACapsuleOfAProgramIsForEfaRun) {

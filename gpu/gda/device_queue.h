@@ -2,7 +2,10 @@
 // threads that pose as a GPU.
 //
 //   DeviceQueue<> queue(view, state);          // one thread
-//   while (queue.Post(work) != PostResult::kOk) queue.Poll(done);
+//   while (queue.Post(work) != PostResult::kOk) {
+//     queue.Ring();                            // what is there ends only when it was rung for
+//     queue.Poll(done);
+//   }
 //   queue.Ring();                              // fence, doorbell
 //   while (queue.Poll(done) == PollResult::kEmpty) {}
 //   queue.Save();
@@ -38,7 +41,7 @@ namespace drydock::gpu::gda {
 
 enum class PostResult : std::uint8_t {
   kOk,
-  kFull,      // no slot is free, or no room for the completion: poll
+  kFull,      // no slot is free, or no room for the completion: ring for what is there, and poll
   kBellBusy,  // the last doorbell was not taken yet: try again
   kTooMany,   // more than max_batch at once: never possible
 };

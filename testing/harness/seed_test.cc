@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "drydock/fabric/faults/plan_json.h"
 #include "drydock/sim/explore/capsule.h"
+#include "drydock/sim/explore/capsule_json.h"
 #include "drydock/sim/explore/replay.h"
 #include "drydock/sim/explore/traced_run.h"
 #include "drydock/sim/explore/verdict.h"
