@@ -122,8 +122,8 @@ class TaskRecord {
   std::uint32_t await_line_;
 };
 
-// A wait for tasks whose own task is in the ready queue, or may be: it was woken, and has not run yet.
-// If that task is cancelled in between, these have to be asked all the same.
+// A wait for tasks whose own task is in the ready queue, or may be: it was woken, and has not run
+// yet. If that task is cancelled in between, these have to be asked all the same.
 class WokenParent {
  public:
   WokenParent() = default;

@@ -36,7 +36,8 @@ struct BackoffOptions {
 // is due at once, and the waits double from there. Completions make room, and every batch of them
 // triggers an attempt without waiting; the timer is for causes that make no completion, such as a
 // connection that is being set up. First in, first out: an operation never overtakes one of its
-// queue that was refused before it. Bounded by the operations' own deadlines, not by a number of attempts.
+// queue that was refused before it. Bounded by the operations' own deadlines, not by a number of
+// attempts.
 class RetryQueue final : private RoomListener, private coro::TimerNode {
  public:
   RetryQueue(CompletionDispatcher& dispatcher, const BackoffOptions& options);

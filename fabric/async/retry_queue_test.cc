@@ -2,7 +2,9 @@
 
 #include "drydock/fabric/async/retry_queue.h"
 
+#include <array>
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -13,6 +15,8 @@
 #include "drydock/coro/virtual_clock.h"
 #include "drydock/fabric/async/async_endpoint.h"
 #include "drydock/fabric/async/credited_messages.h"
+#include "drydock/fabric/async/message_receiver.h"
+#include "drydock/fabric/async/registered_buffer.h"
 #include "drydock/testing/matchers/status_matchers.h"
 #include "drydock/testing/mocks/mock_fabric.h"
 #include "gmock/gmock.h"
@@ -121,6 +125,36 @@ TEST_F(RetryTest, AReceiveOvertakesSendsThatWait) {
     EXPECT_TRUE(posted);
     EXPECT_LT(clock_.Now() - start, 50ms);  // the send is not given up yet
     co_return co_await sending.Join();
+  };
+  EXPECT_THAT(loop_.Run(main()), IsOk());
+}
+
+// ---- A receiver above it ----
+
+// A peer that dies in the middle of a message has used a receive up: others go on sending.
+TEST_F(RetryTest, AReceiverOutlivesAPeerThatDies) {
+  int posts = 0;
+  ON_CALL(*raw_, Recv(_)).WillByDefault([&](std::span<const RecvRequest> requests) {
+    if (posts++ < 2) {
+      completions_.push_back(
+          Completion{.context = *requests[0].context,
+                     .kind = OperationKind::kReceive,
+                     .error = posts == 1 ? ErrorCode::kPeerAborted : ErrorCode::kOk});
+    }
+    return PostResult{1, ErrorCode::kOk};
+  });
+  auto main = [&]() -> coro::Task<absl::Status> {
+    std::array<std::byte, 8> memory{};
+    auto region = std::make_unique<NiceMock<MockMemoryRegion>>();
+    ON_CALL(*region, data()).WillByDefault(::testing::Return(memory.data()));
+    ON_CALL(*region, length_bytes()).WillByDefault(::testing::Return(memory.size()));
+    const BufferRef room(std::make_unique<RegisteredBuffer>(nullptr, std::move(region)));
+    MessageReceiver receiver(*endpoint_, room, 1, memory.size(), /*backlog=*/1);
+    const absl::StatusOr<Message> message = co_await receiver.Next();
+    EXPECT_THAT(message, IsOk());
+    EXPECT_EQ(receiver.broken_off(), 1u);
+    EXPECT_EQ(posts, 3);
+    co_return absl::OkStatus();
   };
   EXPECT_THAT(loop_.Run(main()), IsOk());
 }

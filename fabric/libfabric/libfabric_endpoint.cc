@@ -163,6 +163,7 @@ ErrorCode LibfabricEndpoint::Check(const RecvRequest& request) const {
   if (request.multi && !capabilities_.Has(Capability::kMultiReceive)) {
     return ErrorCode::kUnsupported;
   }
+  if (LacksKey(request.buffer, request.more)) return ErrorCode::kInvalidArgument;
   return CheckSource(request.source);
 }
 

@@ -80,7 +80,7 @@ void Announce(const char* path) {
   static std::once_flag installed;
   std::call_once(installed, InstallAll);
   // A forked child that records for itself knows nothing of its parent's.
-  if (owner.exchange(getpid()) != getpid()) {
+  if (const pid_t last = owner.exchange(getpid()); last != 0 && last != getpid()) {
     for (std::atomic<const char*>& entry : paths) entry = nullptr;
   }
   for (std::atomic<const char*>& entry : paths) {

@@ -97,7 +97,7 @@ class Fabric:
         found = {}
         for path in glob.glob(os.path.join(glob.escape(self.folder), "*.trace.*.json")):
             state = os.stat(path)
-            found[path] = (state.st_ino, state.st_mtime_ns)
+            found[path] = (state.st_ino, state.st_mtime_ns, state.st_size)
         return found
 
     def _ask(self, question):

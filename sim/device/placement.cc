@@ -91,7 +91,9 @@ EfaStatus Placement::Check(const Operation& operation, Range range) const {
   }
   const QueuePair* target =
       nic_.queue_pairs.Find(operation.destination_queue_pair, operation.destination_qkey);
-  if (target == nullptr) return EfaStatus::kRemoteBadQueuePair;
+  if (target == nullptr || target->state == QueuePairState::kError) {
+    return EfaStatus::kRemoteBadQueuePair;
+  }
   if (!RemoteIsValid(around_, nic_, *target, operation, range)) {
     return EfaStatus::kRemoteBadAddress;
   }

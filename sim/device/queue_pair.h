@@ -27,8 +27,8 @@ inline constexpr std::uint64_t kDatagramPrefixBytes = 40;
 
 enum class QueuePairType : std::uint8_t { kSrd, kUd };
 
-// Of EFA's seven states, those that differ to the device. kInit: not ready yet; it keeps the receives
-// that are posted. kError: all that is posted is flushed.
+// Of EFA's seven states, those that differ to the device. kInit: not ready yet; it keeps the
+// receives that are posted. kError: all that is posted is flushed.
 enum class QueuePairState : std::uint8_t { kInit, kReadyToSend, kError };
 
 // The attributes that a driver asks for.

@@ -234,22 +234,25 @@ void Requester::OnSilence(const Operation& operation) {
   around_.timeline.After(patience, nic_.actor, EventKind::kTimeOut, 0, operation.id.Pack());
 }
 
-// A message that waits for its receive is answered "not ready" over and over: a way that was blocked
-// meanwhile costs it nothing.
-bool Requester::IsHeardOfAgain(const Operation& operation) const {
+// A message that waits for its receive is asked for over and over: a way that was blocked meanwhile
+// costs it nothing. It looks for its receive once more.
+bool Requester::AsksAgain(const Operation& operation) {
   NicState* const peer = operation.peer;
   if (peer == nullptr || operation.ended || !peer->alive()) return false;
-  if (!around_.wire.Passes(nic_.port, peer->port)) return false;
-  if (!around_.wire.Passes(peer->port, nic_.port)) return false;
-  const QueuePair* target =
+  const bool passes =
+      around_.wire.Passes(nic_.port, peer->port) && around_.wire.Passes(peer->port, nic_.port);
+  if (!passes) return false;
+  QueuePair* target =
       peer->queue_pairs.Find(operation.destination_queue_pair, operation.destination_qkey);
-  return target != nullptr && std::find(target->waiting.begin(), target->waiting.end(),
-                                        operation.id) != target->waiting.end();
+  if (target == nullptr || std::erase(target->waiting, operation.id) == 0) return false;
+  around_.timeline.After(peer->profile.rnr_delay, peer->actor, EventKind::kRnrRetry, 0,
+                         operation.id.Pack());
+  return true;
 }
 
 void Requester::OnTimeOut(Operation& operation) {
   if (operation.answered) return;
-  if (IsHeardOfAgain(operation)) {
+  if (AsksAgain(operation)) {
     operation.silent = false;
     return;
   }

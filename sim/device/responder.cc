@@ -161,7 +161,11 @@ void Responder::OnLanded(QueuePair& target, const Landing& landing, Operation* o
                      landing.verdict);
   if (operation == nullptr) return;
   if (operation->datagram) return EndUnanswered(around_, *operation, EfaStatus::kOk);
-  Answer(around_, nic_, *operation, failed ? EfaStatus::kRemoteBadAddress : EfaStatus::kOk);
+  const auto status = static_cast<EfaStatus>(landing.completion.status);
+  // A receive that was flushed: the queue pair is in error.
+  const EfaStatus refusal =
+      status == EfaStatus::kFlushed ? EfaStatus::kRemoteBadQueuePair : EfaStatus::kRemoteBadAddress;
+  Answer(around_, nic_, *operation, failed ? refusal : EfaStatus::kOk);
 }
 
 DeviceCompletion Responder::FromPeer(const Operation& operation, const QueuePair& target) const {
@@ -193,7 +197,9 @@ void Responder::OnWritten(Operation& operation) {
   }
   QueuePair* target =
       nic_.queue_pairs.Find(operation.destination_queue_pair, operation.destination_qkey);
-  if (target == nullptr) return Answer(around_, nic_, operation, EfaStatus::kRemoteBadQueuePair);
+  if (target == nullptr || target->state == QueuePairState::kError) {
+    return Answer(around_, nic_, operation, EfaStatus::kRemoteBadQueuePair);
+  }
   nic_.counters.rdma_write_recv_bytes += operation.length;
   target->counters.Count(CounterKind::kRemoteWrites, false);
   Announce(operation, *target);
@@ -230,7 +236,7 @@ void Responder::Ring(QueuePair& queue_pair, std::uint32_t counter) {
     queue_pair.last_doorbell_fault = fault;
     return;
   }
-  if (queue_pair.state == QueuePairState::kError) return FlushReceives(queue_pair);
+  if (queue_pair.state == QueuePairState::kError) FlushReceives(queue_pair);
   // All that wait try again, each by itself; a message that finds no receive left waits again.
   for (const OperationId id : std::exchange(queue_pair.waiting, {})) RetryLater(id);
 }
@@ -242,12 +248,13 @@ void Responder::RetryLater(OperationId operation) {
 
 void Responder::NoReceive(Operation& operation, QueuePair& target) {
   ++nic_.counters.rx_drops;
+  const bool for_ever = operation.rnr_retries == kRetryForEver;
+  if (for_ever) target.waiting.push_back(operation.id);  // and an idle world stays idle
   if (!around_.wire.Passes(nic_.port, operation.initiator->port)) {
     return FallSilent(around_, operation);  // the initiator does not hear that we are not ready
   }
-  if (operation.rnr_retries == kRetryForEver) {
-    target.waiting.push_back(operation.id);  // as good as retrying, and an idle world stays idle
-  } else if (operation.rnr_attempts++ < operation.rnr_retries) {
+  if (for_ever) return;  // as good as retrying
+  if (operation.rnr_attempts++ < operation.rnr_retries) {
     RetryLater(operation.id);
   } else {
     Answer(around_, nic_, operation, EfaStatus::kRemoteNotReady);
@@ -263,11 +270,15 @@ void Responder::OnRetry(Operation& operation) {
   const std::uint64_t before = PacketsInPiece(nic_.profile, piece) - 1;
   const std::uint64_t bytes = piece - before * nic_.profile.device.mtu;
   initiator.counters.Sent(1, bytes, nic_.profile.header_bytes);
-  if (!passes) return FallSilent(around_, operation);
-  nic_.counters.Received(1, bytes, nic_.profile.header_bytes);
-  if (operation.kind != OperationKind::kWrite) return OnPacket(operation, 0);
   QueuePair* target =
       nic_.queue_pairs.Find(operation.destination_queue_pair, operation.destination_qkey);
+  if (!passes) {
+    const bool for_ever = operation.rnr_retries == kRetryForEver;
+    if (for_ever && target != nullptr) target->waiting.push_back(operation.id);
+    return FallSilent(around_, operation);
+  }
+  nic_.counters.Received(1, bytes, nic_.profile.header_bytes);
+  if (operation.kind != OperationKind::kWrite) return OnPacket(operation, 0);
   if (target == nullptr || target->state != QueuePairState::kReadyToSend) {
     return Answer(around_, nic_, operation, EfaStatus::kRemoteBadQueuePair);
   }

@@ -86,7 +86,7 @@ TEST(ProcessorTest, TheHostsThreadSeesMemoryWhileOthersSpin) {
     (*host)->Unwatch(watch);
   }
   std::sort(waits.begin(), waits.end());
-  EXPECT_LT(waits[waits.size() / 4], 500us);  // of the others, other programs may be the reason
+  EXPECT_LT(waits[waits.size() / 4], 2ms);  // of the others, other programs may be the reason
 }
 
 }  // namespace

@@ -170,7 +170,7 @@ ErrorCode Engine::MakeProgress() {
   packets_.Tick();
   initiator_.AskAgain();
   operations_.RunBlocked();
-  receiver_.Refill();
+  Refill();
   packets_.Flush();
   return error;
 }
@@ -237,7 +237,12 @@ void Engine::OnReceived(std::uint32_t index, const fabric::Completion& completio
   } else {
     receiver_.GiveBack(index);
   }
-  if (!device_lost_) receiver_.Refill();  // it would come back at once
+  Refill();
+}
+
+// What a lost device gets comes back at once, again and again.
+void Engine::Refill() {
+  if (!device_lost_) receiver_.Refill();
 }
 
 void Engine::RetryStalled() {
@@ -253,7 +258,7 @@ void Engine::RetryStalled() {
       stalled_.push_back(packet);
     }
   }
-  if (!device_lost_) receiver_.Refill();
+  Refill();
 }
 
 void Engine::PostReceive(const PostedReceive& receive) {

@@ -105,6 +105,7 @@ class Engine final : public ProgressSource {
   fabric::ErrorCode PollDevice();
   void OnCompletion(const fabric::Completion& completion);
   void OnReceived(std::uint32_t index, const fabric::Completion& completion);
+  void Refill();
   void OnRemoteWrite(const fabric::Completion& completion);
   void OnSent(const SentPacket& sent);
   void OnTransferred(OperationId id, const fabric::Completion& completion);

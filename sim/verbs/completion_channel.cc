@@ -130,7 +130,7 @@ std::uint32_t Unacknowledged(Queue& queue) {
   // A program that ends from a signal may have interrupted itself in ibv_ack_cq_events.
   const int locked =
       waits ? pthread_mutex_timedlock(&queue.mutex, &end) : pthread_mutex_trylock(&queue.mutex);
-  if (locked != 0) return queue.events_told;
+  if (locked != 0) return std::max(queue.events_told - queue.comp_events_completed, 1u);
   int waited = waits ? 0 : ETIMEDOUT;
   while (queue.comp_events_completed != queue.events_told && waited == 0) {
     waited = pthread_cond_timedwait(&queue.cond, &queue.mutex, &end);

@@ -11,8 +11,8 @@ namespace drydock::sim::verbs {
 // The queue was armed: its channel is told of the next completion. REQUIRES of both: the context's
 // mutex is held.
 void Await(Queue& queue);
-// The queue goes: its channel is told no more, also if it is armed again, and events that nobody has
-// read are gone.
+// The queue goes: its channel is told no more, also if it is armed again, and events that nobody
+// has read are gone.
 void Abandon(Queue& queue);
 // Waits until the program has acknowledged all events that it has read, as ibv_destroy_cq(3) does:
 // a thread may still use the queue between both. That waits for ever; this gives up after two

@@ -384,7 +384,10 @@ int ibv_destroy_cq(ibv_cq* ibv) {
   const std::uint32_t unacknowledged = drydock::sim::verbs::Unacknowledged(queue);
   {
     const drydock::sim::verbs::Closing lock(queue.owner());
-    if (!lock) return EBUSY;
+    if (!lock) {
+      queue.closing = false;  // it lives on
+      return EBUSY;
+    }
     if (drydock::sim::verbs::Trace* trace = drydock::sim::verbs::TraceOfProcess())
       trace->Closed(&queue);
     drydock::sim::verbs::TellQueueClosing(queue, unacknowledged);

@@ -182,8 +182,7 @@ bool Rendezvous::HandleControl(Client& client, const Control& control) {
 
 bool Rendezvous::Join(Client& client, const Control& control) {
   std::unique_ptr<Network>& network = networks_[control.fabric];
-  if (network != nullptr && (network->fingerprint != control.fingerprint || network->free.empty()))
-    LeaveAway(*network);
+  if (network != nullptr) MakeRoom(*network, control.fingerprint);
   if (network == nullptr || network->members == 0) {
     network = std::make_unique<Network>();
     network->fingerprint = control.fingerprint;
@@ -292,10 +291,17 @@ void Rendezvous::Leave(Client& client) {
   --network.members;
 }
 
-// The seats that are kept are wanted: those machines do not return.
-void Rendezvous::LeaveAway(Network& network) {
+// Seats that are kept, of machines that do not return then: all of them where nobody else is there
+// any more and a machine of another kind comes, and the oldest where no other is free.
+void Rendezvous::MakeRoom(Network& network, std::uint64_t fingerprint) {
+  std::vector<Client*> away;
   for (const auto& client : clients_) {
-    if (client->network != &network || !client->away) continue;
+    if (client->network == &network && client->away) away.push_back(client.get());
+  }
+  const bool is_over = away.size() == network.members && network.fingerprint != fingerprint;
+  std::ranges::sort(away, {}, &Client::since);
+  if (!is_over) away.resize(network.free.empty() ? std::min<std::size_t>(away.size(), 1) : 0);
+  for (Client* const client : away) {
     Leave(*client);
     client->lost = true;
   }

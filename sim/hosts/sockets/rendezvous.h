@@ -51,7 +51,7 @@ class Rendezvous {
   void Refuse(Client& client, absl::string_view why);
   void Introduce(Client& client);
   void Leave(Client& client);
-  void LeaveAway(Network& network);
+  void MakeRoom(Network& network, std::uint64_t fingerprint);
   void Tell(Network& network, Client& about);
   void WelcomePending();
   void Welcome(Client& client);

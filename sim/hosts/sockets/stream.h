@@ -58,9 +58,11 @@ class Stream {
   // Nothing passes any more: the other end has closed it, or cannot be reached, or there never was
   // a connection. Bytes that came before that are still there.
   bool ended() const { return ended_; }
-  // It has ended by an error of the network, not because the other end has closed it. 0: it has not.
+  // An errno of the network, by which it has ended; 0: the other end has closed it, or it has not
+  // ended.
   int error() const { return error_; }
-  // That error is one of silence: the other computer is out of reach, and the other end may be alive.
+  // That error is one of silence: the other computer is out of reach, and the other end may be
+  // alive.
   bool cut() const;
   // The other end has sent bytes that are no message.
   bool garbage() const { return reader_.garbage(); }
