@@ -793,6 +793,24 @@ TEST_F(ObjectsTest, WhatAMoveNeeds) {
   EXPECT_EQ(Move(end_.queue_pair, IBV_QPS_RTS), 0);
 }
 
+// The receives of a queue pair that is not ready yet are there when it is.
+TEST_F(ObjectsTest, AReceiveThatWasPostedBeforeThePairWasReady) {
+  End receiver({.nic = 1, .ready = false});
+  ASSERT_EQ(Move(receiver.queue_pair, IBV_QPS_INIT), 0);
+  ASSERT_EQ(receiver.Receive(1, {receiver.Segment(0, 64)}), 0);
+  EXPECT_FALSE(Take(receiver.receive_queue).has_value());
+  ASSERT_EQ(Move(receiver.queue_pair, IBV_QPS_RTR), 0);
+  End sender({.nic = 0});
+  ASSERT_EQ(sender.Send(receiver, 2, {sender.Segment(0, 8)}), 0);
+  EXPECT_EQ(Await(sender.send_queue).status, IBV_WC_SUCCESS);
+  EXPECT_EQ(Await(receiver.receive_queue).wr_id, 1u);
+  // In error, both what is there and what comes are flushed or refused.
+  ASSERT_EQ(receiver.Receive(3, {receiver.Segment(0, 64)}), 0);
+  ASSERT_EQ(Move(receiver.queue_pair, IBV_QPS_ERR), 0);
+  EXPECT_EQ(Await(receiver.receive_queue).status, IBV_WC_WR_FLUSH_ERR);
+  EXPECT_EQ(receiver.Receive(4, {receiver.Segment(0, 64)}), EINVAL);
+}
+
 TEST_F(ObjectsTest, WhereWorkCanBePosted) {
   const std::set<ibv_qp_state> sends = {IBV_QPS_RTS, IBV_QPS_SQD};
   const std::set<ibv_qp_state> receives = {IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS, IBV_QPS_SQD};

@@ -12,6 +12,7 @@
 
 #include "drydock/coro/event_loop.h"
 #include "drydock/coro/scope.h"
+#include "drydock/coro/sleep.h"
 #include "drydock/coro/status_macros.h"
 #include "drydock/fabric/async/transfer/engine.h"
 #include "drydock/fabric/faults/plan.h"
@@ -226,6 +227,32 @@ DD_SEED_TEST(Transfer, QueuesAreFullAgainAndAgain,
   return MoveWell(trial);
 }
 DD_SEED_TEST(Transfer, AnythingHappens, {.seeds = 60}) { return Move(trial); }
+
+// A program that was stopped, and then reads its completions a few at a time: nobody could look.
+FaultRule ShortReads() {
+  FaultRule rule = FaultRule::Of(Fault::kShortRead);
+  rule.parameters.entries = 1;
+  return rule;
+}
+DD_SEED_TEST(Transfer, TheTimeOfAStoppedProgramCountsAgainstNoNic,
+             {.seeds = 5, .faults = Plan(ShortReads())}) {
+  CO_ASSIGN_OR_RETURN(TwoHosts hosts, co_await OpenHosts(trial));
+  auto stop = [&]() -> coro::Task<absl::Status> {
+    co_await coro::Sleep(10us);
+    trial.world().timeline().RunFor(20s);
+    co_return absl::OkStatus();
+  };
+  coro::Scope stopping;
+  stopping.Spawn(stop());
+  const absl::Status status = co_await MoveAll(trial, hosts, 60s);
+  EXPECT_EQ(status, absl::OkStatus()) << "seed " << trial.seed();
+  const Engine& sender = hosts.from->engine();
+  for (std::size_t nic = 0; nic < sender.nic_count(); ++nic) {
+    EXPECT_TRUE(sender.nic_stats(nic).alive) << "seed " << trial.seed();
+  }
+  EXPECT_EQ(sender.reissued_pages(), 0u) << "seed " << trial.seed();
+  co_return co_await stopping.Join();
+}
 
 // An immediate that comes more than once, for whichever reason, counts once.
 FaultRule Flood() {
