@@ -236,6 +236,12 @@ std::vector<Case> SystemCases() {
   const auto set = [](std::vector<std::string> variables) {
     return [variables](const FakeMachine& m) { SetVariables(m, variables); };
   };
+  const auto on_old_kernel = [](std::vector<std::string> variables) {
+    return [variables](const FakeMachine& m) {
+      m.Write("/proc/sys/kernel/osrelease", "5.10.0-23\n");
+      SetVariables(m, variables);
+    };
+  };
   return {
       {"64 KiB to lock", lock("65536 65536"), "locked-memory", cannot, "only 64 KiB", "limits.d"},
       {"8 MiB to lock", lock("8388608 8388608"), "locked-memory", warning, "8 MiB may be locked",
@@ -268,9 +274,12 @@ std::vector<Case> SystemCases() {
       {"old kernel",
        [](const FakeMachine& m) { m.Write("/proc/sys/kernel/osrelease", "5.10.0-23\n"); }, "fork",
        warning, "older than 5.13", "FI_EFA_FORK_SAFE=1"},
-      {"huge pages and forks", set({"FI_EFA_USE_HUGE_PAGE=1", "RDMAV_FORK_SAFE=1"}), "fork", cannot,
-       "RDMAV_FORK_SAFE and FI_EFA_USE_HUGE_PAGE=1", "unset"},
-      {"RDMAV_HUGEPAGES_SAFE", set({"RDMAV_HUGEPAGES_SAFE=1"}), "fork", cannot, "refuses", "unset"},
+      {"huge pages and forks", on_old_kernel({"FI_EFA_USE_HUGE_PAGE=1", "RDMAV_FORK_SAFE=0"}),
+       "fork", cannot, "RDMAV_FORK_SAFE and FI_EFA_USE_HUGE_PAGE=1", "unset"},
+      {"RDMAV_HUGEPAGES_SAFE", on_old_kernel({"RDMAV_HUGEPAGES_SAFE=1", "FI_EFA_FORK_SAFE=1"}),
+       "fork", cannot, "refuses", "unset"},
+      {"no fork support asked for", on_old_kernel({"RDMAV_HUGEPAGES_SAFE=1"}), "fork", warning,
+       "older than 5.13", "FI_EFA_FORK_SAFE=1"},
       {"a variable that aborts", set({"FI_EFA_MTU_SIZE=8000"}), "environment", cannot,
        "FI_EFA_MTU_SIZE", "unset"},
       {"no credits", set({"FI_EFA_TX_MIN_CREDITS=0"}), "environment", cannot, "must be positive",
@@ -373,8 +382,9 @@ TEST(DoctorTest, WhatIsNoTroubleIsNotCalledOne) {
   machine.Edit("/proc/self/limits", "unlimited            unlimited", "65536 65536");
   machine.Edit("/proc/self/status", "CapEff:\t0000000000000000", "CapEff:\t0000000000004000");
   machine.Write("/proc/sys/kernel/yama/ptrace_scope", "1\n");
-  SetVariables(machine, {"FI_EFA_ENABLE_SHM_TRANSFER=0", "FI_PROVIDER=efa", "RDMAV_FORK_SAFE=1",
-                         "FI_EFA_IFACE=rdmap16s27"});
+  SetVariables(machine,
+               {"FI_EFA_ENABLE_SHM_TRANSFER=0", "FI_PROVIDER=efa", "RDMAV_FORK_SAFE=1",
+                "RDMAV_HUGEPAGES_SAFE=1", "FI_EFA_USE_HUGE_PAGE=1", "FI_EFA_IFACE=rdmap16s27"});
   machine.Write("/sys/class/infiniband/rdmap16s27/ports/1/hw_counters/rx_drops", "17\n");
   const Diagnosis diagnosis = ExamineTree(machine);
   EXPECT_EQ(ExitStatusOf(diagnosis), 0) << Describe(Troubles(diagnosis));

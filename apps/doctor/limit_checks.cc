@@ -122,8 +122,10 @@ bool IsSet(const MachineFacts& machine, const char* name) {
 
 void CheckForks(const MachineFacts& machine, Findings& findings) {
   std::vector<std::string> asked;
-  for (const char* name : {"FI_EFA_FORK_SAFE", "RDMAV_FORK_SAFE", "IBV_FORK_SAFE"}) {
-    if (IsSet(machine, name)) asked.emplace_back(name);
+  if (IsSet(machine, "FI_EFA_FORK_SAFE")) asked.emplace_back("FI_EFA_FORK_SAFE");
+  // Of these, libibverbs and libfabric ask only whether they are there.
+  for (const char* name : {"RDMAV_FORK_SAFE", "IBV_FORK_SAFE"}) {
+    if (machine.environment.count(name) > 0) asked.emplace_back(name);
   }
   const std::string list = absl::StrJoin(asked, ", ");
   const LibraryCopy* const verbs = LoadedCopy(machine.libibverbs);
@@ -131,9 +133,17 @@ void CheckForks(const MachineFacts& machine, Findings& findings) {
   const bool kernel_copies = machine.kernel.has_value() && *machine.kernel >= Version{5, 13, 0};
   const bool noticed =
       verbs != nullptr && verbs->version.has_value() && *verbs->version >= Version{35, 0, 0};
-  if (machine.environment.count("RDMAV_HUGEPAGES_SAFE") > 0) {
+  if (kernel_copies && noticed) {
+    asked.empty()
+        ? findings.Ok("fork", "programs may fork: the kernel copies what is pinned")
+        : findings.Info("fork", absl::StrCat(list,
+                                             " is not needed here: the kernel copies pinned "
+                                             "pages itself, and then it has no effect"));
+  } else if (!asked.empty() && machine.environment.count("RDMAV_HUGEPAGES_SAFE") > 0) {
     findings.Cannot("fork",
-                    "RDMAV_HUGEPAGES_SAFE is set: libfabric's provider efa refuses to start",
+                    absl::StrCat(list,
+                                 " and RDMAV_HUGEPAGES_SAFE: libfabric's provider efa refuses to "
+                                 "start"),
                     "unset RDMAV_HUGEPAGES_SAFE");
   } else if (!asked.empty() && machine.Variable("FI_EFA_USE_HUGE_PAGE") == "1") {
     findings.Cannot("fork",
@@ -141,12 +151,6 @@ void CheckForks(const MachineFacts& machine, Findings& findings) {
                                  " and FI_EFA_USE_HUGE_PAGE=1: libfabric ends the program, as "
                                  "huge pages cannot be kept from a forked child"),
                     "unset one of them");
-  } else if (kernel_copies && noticed) {
-    asked.empty()
-        ? findings.Ok("fork", "programs may fork: the kernel copies what is pinned")
-        : findings.Info("fork", absl::StrCat(list,
-                                             " is not needed here: the kernel copies pinned "
-                                             "pages itself, and then it has no effect"));
   } else if (!asked.empty()) {
     findings.Info("fork",
                   absl::StrCat(list, ": forks are safe, and every registration costs more"));
