@@ -53,6 +53,9 @@ transport=$(grep -rlE 'nvshmemt_libfabric_connect_endpoints\(' "$tree" --include
 folder=$(dirname "$transport")
 cmake=$folder/CMakeLists.txt
 [ -f "$cmake" ] || refuse "there is no $cmake"
+if grep -q drydock_gda "$transport" && ! grep -q drydock_gda "$cmake"; then
+  refuse "$transport is wired, and $cmake is not: restore the first one"
+fi
 if grep -q drydock_gda "$transport"; then
   echo "$transport is wired already"
   exit 0

@@ -111,6 +111,15 @@ a_second_time__changes_nothing() {
   expect "the same" test "$before" = "$(cat "$transport" "$folder/CMakeLists.txt")"
 }
 
+a_tree_that_is_wired_in_half__is_refused() {
+  make_tree .
+  run_script "$INSTALL" "$WORLD"
+  sed -i /drydock_gda/d "$folder/CMakeLists.txt"
+  run_script "$INSTALL" "$WORLD"
+  expect "refused" status_is 2
+  expect "it says which" said "$folder/CMakeLists.txt is not"
+}
+
 a_check__changes_nothing() {
   make_tree .
   run_script "$INSTALL" --check "$WORLD"
