@@ -28,9 +28,11 @@ newest() {  # PREFIX FILE: the newest symbol version that it asks for
 joined() { sort -V | awk '{ last[$1] = $0 } END { for (name in last) print last[name] }' | sort | paste -sd, - | sed 's/,/, /g'; }
 
 control_drydock_efa_run() {  # FOLDER VERSION
+  local needed
+  needed=$(packages_of "$1"/usr/lib/drydock/*) || exit 2
   cat <<TEXT
 Section: devel
-Depends: $({ packages_of "$1"/usr/lib/drydock/*; echo libibverbs1; echo ibverbs-providers; } | joined)
+Depends: $(printf '%s\n' "$needed" libibverbs1 ibverbs-providers | joined)
 Recommends: libfabric1
 Suggests: libfabric-bin
 Description: run any libfabric or verbs program on simulated AWS EFA NICs
@@ -41,9 +43,12 @@ TEXT
 }
 
 control_drydock() {
+  local needed programs
+  mapfile -t programs < <(find "$1/usr/lib/drydock" -type f ! -name '*.*' ! -name drydock)
+  needed=$(packages_of "${programs[@]}") || exit 2
   cat <<TEXT
 Section: devel
-Depends: $({ packages_of $(find "$1/usr/lib/drydock" -type f ! -name '*.*' ! -name drydock); echo "drydock-efa-run (= $2)"; } | joined)
+Depends: $(printf '%s\n' "$needed" "drydock-efa-run (= $2)" | joined)
 Recommends: libfabric1
 Description: programs of the EFA simulator Drydock
  One command, drydock, for the tools: doctor, info, explore, whatif, replay,

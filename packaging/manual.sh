@@ -6,7 +6,7 @@ page=$1 day=$(TZ=UTC date -d "@$2" +%Y-%m-%d) version=$3
 awk -v page="$page" -v day="$day" -v version="$version" '
   function escaped(text) {
     gsub(/\\/, "\\e", text); gsub(/-/, "\\-", text)
-    if (text ~ /^[.\x27]/) text = "\\\\&" text
+    if (text ~ /^[.\x27]/) text = "\\&" text
     return text
   }
   function section(name) { if (open) print ".fi"; print ".SH " name; print ".nf"; open = 1 }
