@@ -74,8 +74,9 @@ class Process:
 
     def kill(self, grace=2.0):
         """Ends it and all of its children: SIGTERM, which lets traces be written, then SIGKILL. True if any was left."""
+        ended = self._popen.poll() is not None  # of its own; then only children can be left
         left = self._signal(signal.SIGTERM)
-        self.killed = self.killed or left
+        self.killed = self.killed or (left and not ended)
         end = time.monotonic() + grace
         while left and time.monotonic() < end and (self._popen.poll() is None or self._signal(0)):
             time.sleep(0.01)

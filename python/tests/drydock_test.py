@@ -70,6 +70,15 @@ class Processes(unittest.TestCase):
             self.assertTrue(env.start("sleep", "60").kill())
         self.assertEqual(env.findings(), [])
 
+    def test_whoever_has_ended_unseen_was_not_left(self):
+        with drydock.fabric() as env:
+            fine = env.start("true")
+            crashed = env.start("sh", "-c", "kill -SEGV $$")
+            for process in (fine, crashed):
+                os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        self.assertEqual(env.left, [])
+        self.assertEqual(env.findings(), ["1-sh: ended by signal 11"])
+
     def test_what_efa_run_refuses_is_a_finding(self):
         with drydock.fabric(profile="p9") as env:
             env.run("true", status=2)
