@@ -28,13 +28,14 @@ Part Without(const Part& part, std::pair<std::size_t, std::size_t> bounds) {
 
 }  // namespace
 
-std::vector<std::size_t> Ddmin(std::size_t count, const std::function<bool(const Part&)>& fails) {
+std::vector<std::size_t> Ddmin(std::size_t count, const std::function<bool(const Part&)>& fails,
+                               const std::function<bool()>& stop) {
   if (count == 0 || fails({})) return {};
   Part part(count);
   std::iota(part.begin(), part.end(), std::size_t{0});
   std::size_t pieces = 2;
   const auto try_pieces = [&] {
-    for (std::size_t i = 0; i < pieces; ++i) {
+    for (std::size_t i = 0; i < pieces && !stop(); ++i) {
       Part piece = Piece(part, Bounds(part.size(), pieces, i));
       if (!fails(piece)) continue;
       part = std::move(piece);
@@ -45,7 +46,7 @@ std::vector<std::size_t> Ddmin(std::size_t count, const std::function<bool(const
   };
   // With two pieces, the rest without one of them is the other one.
   const auto try_rests = [&] {
-    for (std::size_t i = 0; pieces > 2 && i < pieces; ++i) {
+    for (std::size_t i = 0; pieces > 2 && i < pieces && !stop(); ++i) {
       Part rest = Without(part, Bounds(part.size(), pieces, i));
       if (!fails(rest)) continue;
       part = std::move(rest);
@@ -54,7 +55,7 @@ std::vector<std::size_t> Ddmin(std::size_t count, const std::function<bool(const
     }
     return false;
   };
-  while (part.size() > 1) {
+  while (part.size() > 1 && !stop()) {
     if (try_pieces() || try_rests()) continue;
     if (pieces >= part.size()) break;
     pieces = std::min(2 * pieces, part.size());

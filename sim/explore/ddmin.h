@@ -13,9 +13,11 @@ namespace drydock::sim::explore {
 // `fails`: whether these elements of a list of `count`, as rising indices, still fail. It fails for
 // all of them. Returns a part that fails and in which no single element can be spared; none at all
 // where nothing is needed. Asks about count squared times at worst, and a few times the logarithm
-// of count for each element that is left when elements act alone.
+// of count for each element that is left when elements act alone. `stop`: nothing more is asked;
+// the smallest part until then is the answer.
 std::vector<std::size_t> Ddmin(
-    std::size_t count, const std::function<bool(const std::vector<std::size_t>& part)>& fails);
+    std::size_t count, const std::function<bool(const std::vector<std::size_t>& part)>& fails,
+    const std::function<bool()>& stop = [] { return false; });
 
 }  // namespace drydock::sim::explore
 

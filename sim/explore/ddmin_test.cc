@@ -65,6 +65,14 @@ TEST(DdminTest, NoSingleElementOfTheAnswerCanBeSpared) {
   }
 }
 
+TEST(DdminTest, AsksNothingMoreWhenItIsToStop) {
+  std::size_t asked = 0;
+  const Part part = Ddmin(
+      std::size_t{1} << 20, [&](const Part&) { return ++asked == 3; }, [&] { return asked >= 5; });
+  EXPECT_EQ(asked, 5u);
+  EXPECT_EQ(part.size(), std::size_t{1} << 19);  // the half that failed
+}
+
 TEST(DdminTest, AsksForNoPartTwiceInARow) {
   Part last = {99};
   Ddmin(16, [&](const Part& tried) {

@@ -99,11 +99,14 @@ class Shrinker {
   bool ShrinkFirings() {
     if (!best_.firings.has_value()) return false;
     const std::vector<FiringId> all = *best_.firings;
-    Ddmin(all.size(), [&](const std::vector<std::size_t>& part) {
-      RunSpec spec = best_;
-      spec.firings = Pick(all, part);
-      return Try(spec);
-    });
+    Ddmin(
+        all.size(),
+        [&](const std::vector<std::size_t>& part) {
+          RunSpec spec = best_;
+          spec.firings = Pick(all, part);
+          return Try(spec);
+        },
+        [this] { return IsSpent(); });
     return best_.firings->size() < all.size();
   }
 
@@ -118,11 +121,14 @@ class Shrinker {
     } else {
       all = *best_.wild;
     }
-    Ddmin(all.size(), [&](const std::vector<std::size_t>& part) {
-      RunSpec spec = best_;
-      spec.wild = Pick(all, part);
-      return Try(spec);
-    });
+    Ddmin(
+        all.size(),
+        [&](const std::vector<std::size_t>& part) {
+          RunSpec spec = best_;
+          spec.wild = Pick(all, part);
+          return Try(spec);
+        },
+        [this] { return IsSpent(); });
     return best_.wild.has_value() && (was_all || best_.wild->size() < all.size());
   }
 
