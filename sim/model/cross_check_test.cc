@@ -193,6 +193,11 @@ TEST(PlayTest, SaysWhatItDoesNotPlay) {
                 load.policy = Policy::kSplit;
               }),
               StatusIs(kNot, HasSubstr("parts of other NICs")));
+  EXPECT_THAT(status([](Workload& load) {
+                load.route = Route::kCrossing;
+                load.receivers = 1;
+              }),
+              StatusIs(kNot, HasSubstr("fewer receivers")));
   EXPECT_THAT(status([](Workload& load) { load.page_bytes = 16 << 20; }),
               StatusIs(kNot, HasSubstr("MiB of memory")));
   EXPECT_THAT(status([](Workload& load) { load.operations = 1'000'000; }),

@@ -330,9 +330,12 @@ absl::Status CheckPlayable(const Profile& profile, const Workload& load,
   if (load.route == Route::kCrossing && StepToAnotherRail(profile) == 0) {
     return refuse("all NICs are of one rail");
   }
+  const std::uint64_t nics = prediction.active_nics;
+  if (load.receivers > 0 && load.receivers < nics && load.route != Route::kAligned) {
+    return refuse("fewer receivers than NICs are of the same rails");
+  }
   const bool is_far = (load.pinned && load.far) || load.memory == Memory::kFar;
   if (is_far && profile.numa_cpus.size() != 2) return refuse("far is one of two NUMA nodes");
-  const std::uint64_t nics = prediction.active_nics;
   const std::uint64_t bytes = load.page_bytes / prediction.parts;
   const std::uint64_t window = WindowOf(profile, load);
   if (bytes * Lane::Places(window) * nics > options.most_bytes) {
