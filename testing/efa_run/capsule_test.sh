@@ -159,7 +159,7 @@ changed 'capsule["program"]["nics"] = 77'; refused_file "77 NICs"
 changed 'capsule["program"]["words"] = ["./not-there"]'; refused_file "./not-there"
 changed 'capsule["program"]["words"] = ["/etc/passwd"]'; refused_file /etc/passwd
 changed 'capsule["profile"] = "nobody"'; refused_file nobody
-changed 'capsule["limit_ns"] = 5'; refused_file DRYDOCK_EFA_LIMIT
+changed 'capsule["limit_ns"] = 5'; refused_file "limit_ns is 5"
 changed 'capsule["tight"] = True'; refused_file "keys that scenarios have"
 changed 'capsule["firings"] = {"none": "1"}'; refused_file "the plan has no rule"
 changed 'del capsule["program"]'; refused_file "of a scenario or of a program"
