@@ -795,12 +795,12 @@ TEST_F(ObjectsTest, WhatAMoveNeeds) {
 
 // The receives of a queue pair that is not ready yet are there when it is.
 TEST_F(ObjectsTest, AReceiveThatWasPostedBeforeThePairWasReady) {
-  End receiver({.nic = 1, .ready = false});
+  End receiver({.ready = false});
   ASSERT_EQ(Move(receiver.queue_pair, IBV_QPS_INIT), 0);
   ASSERT_EQ(receiver.Receive(1, {receiver.Segment(0, 64)}), 0);
   EXPECT_FALSE(Take(receiver.receive_queue).has_value());
   ASSERT_EQ(Move(receiver.queue_pair, IBV_QPS_RTR), 0);
-  End sender({.nic = 0});
+  End sender({});
   ASSERT_EQ(sender.Send(receiver, 2, {sender.Segment(0, 8)}), 0);
   EXPECT_EQ(Await(sender.send_queue).status, IBV_WC_SUCCESS);
   EXPECT_EQ(Await(receiver.receive_queue).wr_id, 1u);
