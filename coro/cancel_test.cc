@@ -118,6 +118,25 @@ class CancelTest : public ::testing::Test {
     co_return absl::OkStatus();
   }
 
+  // The deadline comes 1 ms after the start; `work` has the device's operation under way, which
+  // ends at 5 ms and is waited for.
+  Task<> ExpectThatTheDeadlineWaits(Time start, Task<absl::Status> work) {
+    auto complete = [&]() -> Task<absl::Status> {
+      co_await Sleep(5ms);
+      EXPECT_TRUE(device_.busy());
+      if (device_.busy()) device_.Complete();
+      co_return absl::OkStatus();
+    };
+    Scope device;
+    device.Spawn(complete());
+    const absl::Status status = co_await WithDeadline(start + 1ms, std::move(work));
+    EXPECT_THAT(status, StatusIs(absl::StatusCode::kDeadlineExceeded));
+    EXPECT_FALSE(device_.busy());
+    EXPECT_EQ(loop_.Now(), start + 5ms);
+    const absl::Status joined = co_await device.Join();
+    EXPECT_THAT(joined, IsOk());
+  }
+
   VirtualClock clock_;
   EventLoop loop_{clock_};
   Device device_;
@@ -134,20 +153,7 @@ TEST_F(CancelTest, TheTaskOfADeadlineThatCameWithTheOuterOneIsAsked) {
       co_await Sleep(10us);
       co_return co_await WithDeadline(start + 1ms, Operate(true));
     };
-    auto complete = [&]() -> Task<absl::Status> {
-      co_await Sleep(5ms);
-      EXPECT_TRUE(device_.busy());
-      if (device_.busy()) device_.Complete();
-      co_return absl::OkStatus();
-    };
-    Scope device;
-    device.Spawn(complete());
-    const absl::Status status = co_await WithDeadline(start + 1ms, inner());
-    EXPECT_THAT(status, StatusIs(absl::StatusCode::kDeadlineExceeded));
-    EXPECT_FALSE(device_.busy());
-    EXPECT_EQ(loop_.Now(), start + 5ms);
-    const absl::Status joined = co_await device.Join();
-    EXPECT_THAT(joined, IsOk());
+    co_await ExpectThatTheDeadlineWaits(start, inner());
   });
 }
 
@@ -165,20 +171,7 @@ TEST_F(CancelTest, TheTasksOfAScopeThatIsAboutToEndThemAreAsked) {
       parts.Spawn(fail());
       co_return co_await parts.Join();
     };
-    auto complete = [&]() -> Task<absl::Status> {
-      co_await Sleep(5ms);
-      EXPECT_TRUE(device_.busy());
-      if (device_.busy()) device_.Complete();
-      co_return absl::OkStatus();
-    };
-    Scope device;
-    device.Spawn(complete());
-    const absl::Status status = co_await WithDeadline(start + 1ms, inner());
-    EXPECT_THAT(status, StatusIs(absl::StatusCode::kDeadlineExceeded));
-    EXPECT_FALSE(device_.busy());
-    EXPECT_EQ(loop_.Now(), start + 5ms);
-    const absl::Status joined = co_await device.Join();
-    EXPECT_THAT(joined, IsOk());
+    co_await ExpectThatTheDeadlineWaits(start, inner());
   });
 }
 

@@ -96,17 +96,23 @@ class Shrinker {
     Try(spec);
   }
 
-  bool ShrinkFirings() {
-    if (!best_.firings.has_value()) return false;
-    const std::vector<FiringId> all = *best_.firings;
+  // Leaves out of a list of the run what the failure does not need.
+  template <typename List>
+  void Reduce(const List& all, std::optional<List> RunSpec::*list) {
     Ddmin(
         all.size(),
         [&](const std::vector<std::size_t>& part) {
           RunSpec spec = best_;
-          spec.firings = Pick(all, part);
+          spec.*list = Pick(all, part);
           return Try(spec);
         },
         [this] { return IsSpent(); });
+  }
+
+  bool ShrinkFirings() {
+    if (!best_.firings.has_value()) return false;
+    const std::vector<FiringId> all = *best_.firings;
+    Reduce(all, &RunSpec::firings);
     return best_.firings->size() < all.size();
   }
 
@@ -121,14 +127,7 @@ class Shrinker {
     } else {
       all = *best_.wild;
     }
-    Ddmin(
-        all.size(),
-        [&](const std::vector<std::size_t>& part) {
-          RunSpec spec = best_;
-          spec.wild = Pick(all, part);
-          return Try(spec);
-        },
-        [this] { return IsSpent(); });
+    Reduce(all, &RunSpec::wild);
     return best_.wild.has_value() && (was_all || best_.wild->size() < all.size());
   }
 
