@@ -23,6 +23,7 @@
 #include "drydock/sim/hosts/directory.h"
 #include "drydock/sim/hosts/forks.h"
 #include "drydock/sim/hosts/gid.h"
+#include "drydock/sim/hosts/host_counters.h"
 #include "drydock/sim/hosts/host_impl.h"
 #include "drydock/sim/hosts/network.h"
 #include "drydock/sim/hosts/processor.h"
@@ -175,13 +176,9 @@ class Networked final : public Host::Impl, public ForkAware {
   bool resting() const override { return bell_.asleep() && planned_ == coro::kNever; }
 
   HostCounters counters() const override {
-    const NeighbourContext& context = network_.context();
-    return {.thread_turns = turns_,
-            .messages_sent = context.messages_sent,
-            .messages_taken = context.messages_taken,
-            .bytes_in_messages = context.bytes_in_messages,
-            .bytes_across = network_.bytes_across(),
-            .messages_refused = context.messages_refused};
+    HostCounters counters = network_.counters();
+    counters.thread_turns = turns_;
+    return counters;
   }
 
  private:

@@ -16,6 +16,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "drydock/sim/hosts/host_counters.h"
 #include "drydock/sim/machine/node.h"
 #include "drydock/sim/profile/profile.h"
 #include "drydock/sim/virtual_time/virtual_time.h"
@@ -46,16 +47,6 @@ struct HostOptions {
   VirtualTime* virtual_time = nullptr;
   // How many hosts in virtual time this process had before: each draws other numbers.
   std::uint64_t life = 0;
-};
-
-// The counts of a host so far, for tests and for people.
-struct HostCounters {
-  std::uint64_t thread_turns = 0;       // how often its thread woke up
-  std::uint64_t messages_sent = 0;      // to other processes
-  std::uint64_t messages_taken = 0;     // from other processes
-  std::uint64_t bytes_in_messages = 0;  // payload that came through shared memory, or sockets
-  std::uint64_t bytes_across = 0;       // payload that was read from another process's memory
-  std::uint64_t messages_refused = 0;   // that made no sense
 };
 
 // A process has one; several of one process are several machines, for tests. Thread-safe where a

@@ -1,5 +1,6 @@
 #include "drydock/sim/hosts/message.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace drydock::sim {
@@ -22,6 +23,22 @@ Message Describe(const Operation& operation) {
   message.destination_queue_pair = operation.destination_queue_pair;
   message.destination_qkey = operation.destination_qkey;
   return message;
+}
+
+void SetPlace(std::uint64_t bytes, bool stays, Message& message) {
+  if (bytes == 0) return;
+  message.place = stays ? PayloadPlace::kSender : PayloadPlace::kMessage;
+  if (!stays) message.payload_bytes = static_cast<std::uint32_t>(bytes);
+}
+
+bool WasToStay(const Operation& operation) { return operation.packet_bytes > kMostInMessage; }
+
+bool DividesSoundly(const Message& message, std::uint64_t length, std::uint32_t mtu) {
+  return message.packet_bytes >= std::min<std::uint64_t>(length, mtu);
+}
+
+bool StaysKnown(fabric::OperationKind kind, std::uint8_t status) {
+  return kind == fabric::OperationKind::kWrite && status != 0;
 }
 
 std::optional<Incoming> Parse(std::span<const std::byte> bytes) {

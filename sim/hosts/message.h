@@ -72,6 +72,28 @@ static_assert(std::is_trivially_copyable_v<Message> && sizeof(Message) == 104);
 // Everything about one of our operations but the packet.
 Message Describe(const Operation& operation);
 
+// Payload of one packet of an operation that takes no time, where its bytes come with the message:
+// it fits twice in the smallest ring.
+inline constexpr std::uint64_t kMostInMessage = 24 << 10;
+// The same where they stay with the sender: a system call's cost is small beside so many bytes.
+inline constexpr std::uint64_t kMostStaying = 1 << 20;
+
+// Of a packet with so many bytes of payload: whether they stay in our memory, or are behind the
+// message.
+void SetPlace(std::uint64_t bytes, bool stays, Message& message);
+
+// An operation for whose packets no message has room: their bytes stay with the sender, even if the
+// right to read them is lost.
+bool WasToStay(const Operation& operation);
+
+// Whether the message's packets are ones that we could make, too: of an operation of `length`
+// bytes, with the MTU of our devices.
+bool DividesSoundly(const Message& message, std::uint64_t length, std::uint32_t mtu);
+
+// Whether the target knows an operation that has ended there until kEnded comes: after a failure
+// more packets of a write may come, and its initiator says when none does.
+bool StaysKnown(fabric::OperationKind kind, std::uint8_t status);
+
 // A copy of the message at the beginning of `bytes`, and its payload. Absent: the bytes are no
 // message, or its payload is not there. The fields are still to be checked.
 struct Incoming {

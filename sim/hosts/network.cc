@@ -26,9 +26,9 @@ Network::~Network() {
 
 void Network::OnGone(const Operation& operation) {
   if (operation.abroad) {
-    context_.OwnerOf(*operation.peer)->SendEnded(operation);
+    neighbours_[operation.peer->machine()]->SendEnded(operation);
   } else if (operation.initiator != nullptr && operation.initiator->elsewhere) {
-    context_.OwnerOf(*operation.initiator)->Forget(operation);
+    neighbours_[operation.initiator->machine()]->Forget(operation);
   }
 }
 
@@ -122,12 +122,6 @@ bool Network::owes() const {
   bool owes = false;
   ForEach([&](const Neighbour& neighbour) { owes = owes || neighbour.owes(); });
   return owes;
-}
-
-std::uint64_t Network::bytes_across() const {
-  std::uint64_t bytes = 0;
-  ForEach([&](const Neighbour& neighbour) { bytes += neighbour.bytes_across(); });
-  return bytes;
 }
 
 }  // namespace drydock::sim

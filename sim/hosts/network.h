@@ -11,7 +11,10 @@
 #include "drydock/sim/device/observer.h"
 #include "drydock/sim/device/surroundings.h"
 #include "drydock/sim/hosts/directory.h"
+#include "drydock/sim/hosts/host_counters.h"
 #include "drydock/sim/hosts/neighbour.h"
+#include "drydock/sim/hosts/neighbour_context.h"
+#include "drydock/sim/hosts/sockets/far_machines.h"
 #include "drydock/sim/machine/node.h"
 #include "drydock/sim/world/world.h"
 
@@ -48,8 +51,8 @@ class Network final : public NicDirectory, public Observer {
   // Other machines are still to be sent something, or have not read all that they were sent.
   bool owes() const;
 
-  const NeighbourContext& context() const { return context_; }
-  std::uint64_t bytes_across() const;
+  // All but thread_turns.
+  const HostCounters& counters() const { return context_.counters; }
 
   // --- Observer ---
   void OnGone(const Operation& operation) override;

@@ -3,21 +3,29 @@
 #include <algorithm>
 #include <utility>
 
+#include "drydock/fabric/operation.h"
 #include "drydock/sim/device/nic_state.h"
-#include "drydock/sim/hosts/cross_memory.h"
-#include "drydock/sim/memory/poison.h"
 
 namespace drydock::sim {
 
-void Payload::Add(Range packet, std::span<const std::byte> bytes) {
-  pieces_.push_back({.range = packet,
-                     .left = packet.length,
-                     .bytes = std::vector<std::byte>(bytes.begin(), bytes.end())});
-}
-
-void Payload::SetSources(std::uint32_t incarnation, std::span<const Segment> sources) {
-  incarnation_ = incarnation;
-  sources_.assign(sources.begin(), sources.end());
+bool Payload::Take(const Incoming& incoming, Range packet, std::span<const Segment> sources) {
+  const std::span<const std::byte> bytes = incoming.payload;
+  if (incoming.message.place == PayloadPlace::kSender) {
+    const std::uint32_t owner = access_.PayloadOwner();
+    if (packet.length == 0 || owner == 0) return false;
+    if (incarnation_ != 0) return true;
+    // When its memory can be read no more, the bytes will not be there.
+    incarnation_ = owner;
+    sources_.assign(sources.begin(), sources.end());
+    return true;
+  }
+  // Of a packet that is cut, only the bytes that came reach memory.
+  const bool cut = incoming.message.cut != 0;
+  if (cut ? bytes.size() > packet.length : bytes.size() != packet.length) return false;
+  if (!cut && bytes.empty()) return true;
+  pieces_.push_back(
+      {.range = packet, .left = packet.length, .bytes = std::vector(bytes.begin(), bytes.end())});
+  return true;
 }
 
 // A packet that came twice has two pieces: all of them together are taken as often as they came.
@@ -27,7 +35,9 @@ bool Payload::Fetch(const Operation& operation, Range range, std::byte* target) 
     return begin <= piece.range.length && range.length <= piece.range.length - begin;
   };
   const auto piece = std::find_if(pieces_.begin(), pieces_.end(), holds);
-  if (piece == pieces_.end()) return FetchAcross(operation, range, target);
+  if (piece == pieces_.end()) {
+    return access_.Read(incarnation_, sources_, range, target, operation.Placer().index());
+  }
   const std::uint64_t begin = range.offset - piece->range.offset;
   if (begin < piece->bytes.size()) {
     const std::uint64_t kept = std::min<std::uint64_t>(range.length, piece->bytes.size() - begin);
@@ -40,33 +50,6 @@ bool Payload::Fetch(const Operation& operation, Range range, std::byte* target) 
     std::swap(*piece, pieces_.back());
     pieces_.pop_back();
   }
-  return true;
-}
-
-bool Payload::FetchAcross(const Operation& operation, Range range, std::byte* target) {
-  if (incarnation_ == 0 || across_.readable != incarnation_) return false;
-  std::uint64_t missing = range.length;
-  bool read = true;
-  WalkSegments(sources_, range, [&](const Segment& source) {
-    if (!read) return;
-    if (bus_.IsHost(reinterpret_cast<std::uint64_t>(target))) {
-      const Lifted lifted(target, source.length);
-      read = ReadAcross(across_.pid, source.address, target, source.length);
-    } else {
-      std::vector<std::byte> bounce(source.length);
-      read = ReadAcross(across_.pid, source.address, bounce.data(), source.length);
-      if (read) {
-        bus_.Copy(target, bounce.data(), source.length, {.into = operation.Placer().index()});
-      }
-    }
-    target += source.length;
-    missing -= source.length;
-  });
-  if (!read || missing > 0) {
-    across_.doubtful = true;
-    return false;
-  }
-  across_.bytes_across += range.length;
   return true;
 }
 
