@@ -1,5 +1,7 @@
 #include "drydock/fabric/async/transfer/barrier_group.h"
 
+#include <algorithm>
+#include <cstddef>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -12,7 +14,7 @@ BarrierGroup::BarrierGroup(Engine& engine, MemoryRef flag, const BarrierGroupOpt
     : engine_(engine),
       flag_(std::move(flag)),
       options_(options),
-      generations_(kMostPages / options.members) {
+      generations_(kMostPages / std::max<std::size_t>(options.members, 1)) {
   DD_CHECK(options.self < options.members && options.members <= kMostMembers,
            "a barrier's member is one of its members");
   DD_CHECK(engine_.arrivals().Add(options.transfer, *this), "the barrier's transfer is taken");

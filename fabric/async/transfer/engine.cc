@@ -53,6 +53,11 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Open(coro::EventLoop& loop,
         absl::StrCat("open transfer engine: ", nics.size(), " NICs and ", options.attempts,
                      " attempts; it takes 1 to ", kMostNics, ", and 1 or more"));
   }
+  if (options.nics_of_all > 0 && options.first_of_all + nics.size() > options.nics_of_all) {
+    return absl::InvalidArgumentError(absl::StrCat("open transfer engine: NICs ",
+                                                   options.first_of_all, " and on of ",
+                                                   options.nics_of_all, " are not ", nics.size()));
+  }
   for (const std::uint32_t nic : options.near_first) {
     if (nic < nics.size()) continue;
     return absl::InvalidArgumentError(
@@ -83,7 +88,8 @@ Engine::Engine(coro::EventLoop& loop, const EngineOptions& options,
     if (options_.threads == nullptr) {
       rails_[i]->Attach(loop);
     } else {
-      options_.threads->Add(*rails_[i], i, rails_.size());
+      const std::size_t all = options_.nics_of_all;
+      options_.threads->Add(*rails_[i], options_.first_of_all + i, all == 0 ? rails_.size() : all);
     }
   }
   loop_.AddSelector(*this);

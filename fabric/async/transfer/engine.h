@@ -69,6 +69,10 @@ struct EngineOptions {
   // The NICs' threads, not started yet; null: everything is on the engine's loop. Outlives the
   // engine, and is stopped before it dies.
   RailThreads* threads = nullptr;
+  // Where engines share the threads: the number of this engine's first NIC among the NICs of all of
+  // them, and how many those are. 0: the threads are shared out among this engine's.
+  std::size_t first_of_all = 0;
+  std::size_t nics_of_all = 0;
 };
 
 // Of one call. Trivially destructible, as everything that is written inside a co_await expression.

@@ -39,22 +39,28 @@ constexpr std::uint32_t kPages = 96;
 constexpr std::uint64_t kPage = 256;
 constexpr std::uint64_t kGuard = 64;
 
+struct Settings {
+  coro::Duration completion_timeout = 12s;
+  std::size_t window = 16;
+  std::uint32_t pages = kPages;
+};
+
 // A sender and a receiver in the world of a seed, with all NICs of the profile.
 struct TwoHosts {
+  std::uint32_t pages = 0;
   std::unique_ptr<Host> from, to;
   std::uint32_t peer = 0;  // the receiver, to the sender
   MemoryRef source, landed;
   RemoteRef target;
 };
 
-coro::Task<absl::StatusOr<TwoHosts>> OpenHosts(sim::explore::Trial& trial,
-                                               coro::Duration completion_timeout = 12s) {
+coro::Task<absl::StatusOr<TwoHosts>> OpenHosts(sim::explore::Trial& trial, Settings settings = {}) {
   EngineOptions options;
-  options.nic.window = 16;
+  options.nic.window = settings.window;
   options.nic.burst = 4;
   options.nic.operation_timeout = 3s;
-  options.nic.completion_timeout = completion_timeout;
-  TwoHosts hosts;
+  options.nic.completion_timeout = settings.completion_timeout;
+  TwoHosts hosts{.pages = settings.pages};
   for (const char* name : {"sender", "receiver"}) {
     CO_ASSIGN_OR_RETURN(auto fabric, trial.OpenMachine(name));
     std::vector<std::unique_ptr<Fabric>> fabrics;
@@ -64,8 +70,8 @@ coro::Task<absl::StatusOr<TwoHosts>> OpenHosts(sim::explore::Trial& trial,
     (hosts.from == nullptr ? hosts.from : hosts.to) = std::move(host);
   }
   CO_ASSIGN_OR_RETURN(hosts.peer, co_await Introduce(*hosts.from, *hosts.to));
-  CO_ASSIGN_OR_RETURN(hosts.source, hosts.from->Filled(kPages * kPage, trial.seed()));
-  CO_ASSIGN_OR_RETURN(hosts.landed, hosts.to->engine().Allocate(kPages * kPage + 2 * kGuard));
+  CO_ASSIGN_OR_RETURN(hosts.source, hosts.from->Filled(hosts.pages * kPage, trial.seed()));
+  CO_ASSIGN_OR_RETURN(hosts.landed, hosts.to->engine().Allocate(hosts.pages * kPage + 2 * kGuard));
   CO_ASSIGN_OR_RETURN(hosts.target,
                       hosts.from->engine().Import(hosts.peer, hosts.landed->descriptor()));
   co_return hosts;
@@ -75,11 +81,11 @@ coro::Task<absl::StatusOr<TwoHosts>> OpenHosts(sim::explore::Trial& trial,
 coro::Task<absl::Status> MoveAll(sim::explore::Trial& trial, TwoHosts& hosts,
                                  coro::Duration patience = 30s) {
   const coro::Time deadline = coro::After(coro::EventLoop::Current().Now(), patience);
-  CO_ASSIGN_OR_RETURN(const auto arrived, hosts.to->engine().Expect(1, kPages));
+  CO_ASSIGN_OR_RETURN(const auto arrived, hosts.to->engine().Expect(1, hosts.pages));
   std::vector<std::uint32_t> places;
-  for (std::uint32_t i = 0; i < kPages; ++i) places.push_back(kPages - 1 - i);
+  for (std::uint32_t i = 0; i < hosts.pages; ++i) places.push_back(hosts.pages - 1 - i);
   PagesShape shape;
-  shape.pages = kPages;
+  shape.pages = hosts.pages;
   shape.page_bytes = kPage;
   shape.to.indices = places;
   shape.to.offset_bytes = kGuard;
@@ -87,8 +93,8 @@ coro::Task<absl::Status> MoveAll(sim::explore::Trial& trial, TwoHosts& hosts,
       hosts.source, hosts.target, shape, {.transfer = 1, .deadline = deadline}));
   const bool all = co_await arrived->Reached(deadline);
   if (!all) co_return absl::DeadlineExceededError("not every page was announced");
-  if (arrived->distinct() != kPages) co_return harness::WrongData("pages were counted twice");
-  for (std::uint32_t i = 0; i < kPages; ++i) {
+  if (arrived->distinct() != hosts.pages) co_return harness::WrongData("pages were counted twice");
+  for (std::uint32_t i = 0; i < hosts.pages; ++i) {
     if (!harness::Holds(hosts.landed, kGuard + places[i] * kPage, kPage, trial.seed(), i * kPage)) {
       co_return harness::WrongData("a page that was announced is not there");
     }
@@ -181,7 +187,7 @@ sim::explore::PlanSource Patient(sim::explore::PlanSource plans) {
 DD_SEED_TEST(Transfer, SilentPeerCostsNoNicOfTheSender,
              {.seeds = 25,
               .faults = Patient(Plan(OnNic(Fault::kNicDies, "receiver/rdmap147s0", 40)))}) {
-  CO_ASSIGN_OR_RETURN(TwoHosts hosts, co_await OpenHosts(trial, 75s));
+  CO_ASSIGN_OR_RETURN(TwoHosts hosts, co_await OpenHosts(trial, {.completion_timeout = 75s}));
   const absl::Status status = co_await MoveAll(trial, hosts, 110s);
   EXPECT_EQ(status, absl::OkStatus()) << "seed " << trial.seed();
   const Engine& sender = hosts.from->engine();
@@ -194,10 +200,53 @@ DD_SEED_TEST(Transfer, SilentPeerCostsNoNicOfTheSender,
 DD_SEED_TEST(Transfer, SilentNicIsToldFromASilentPeer,
              {.seeds = 25,
               .faults = Patient(Plan(OnNic(Fault::kNicDies, "sender/rdmap79s0", 40)))}) {
-  CO_ASSIGN_OR_RETURN(TwoHosts hosts, co_await OpenHosts(trial, 75s));
+  CO_ASSIGN_OR_RETURN(TwoHosts hosts, co_await OpenHosts(trial, {.completion_timeout = 75s}));
   const absl::Status status = co_await MoveAll(trial, hosts, 8s);
   EXPECT_EQ(status, absl::OkStatus()) << "seed " << trial.seed();
   co_return status;
+}
+// Also when it has as much under way as its queue takes: there is room for the question.
+DD_SEED_TEST(Transfer, SilentNicIsToldWithItsWindowFull,
+             {.seeds = 10,
+              .faults = Patient(Plan(OnNic(Fault::kNicDies, "sender/rdmap79s0", 200)))}) {
+  CO_ASSIGN_OR_RETURN(
+      TwoHosts hosts,
+      co_await OpenHosts(trial, {.completion_timeout = 75s, .window = 4096, .pages = 900}));
+  const absl::Status status = co_await MoveAll(trial, hosts, 8s);
+  EXPECT_EQ(status, absl::OkStatus()) << "seed " << trial.seed();
+  co_return status;
+}
+// The answer of a NIC is lost, and what it was asked for ends well: when the next peer falls silent,
+// it is asked again.
+sim::explore::PlanSource TwoSilences() {
+  FaultRule lost = FaultRule::Of(Fault::kQueueOverrun);
+  lost.when.nics = {"sender/rdmap79s0", "sender/rdmap147s0"};
+  lost.when.size = {.min = 0, .max = 0};
+  lost.when.max = 2;
+  FaultPlan plan{.mode = Legality::kAdversarial};
+  plan.rules = {OnNic(Fault::kNicDies, "receiver/rdmap147s0", 20), std::move(lost)};
+  plan.rules.push_back(OnNic(Fault::kNicDies, "receiver/rdmap79s0", 150));
+  plan.rules.back().name = "the other one dies";
+  sim::explore::PlanSource plans = sim::explore::SamePlan("two-silences", plan);
+  plans.figures = [](std::uint64_t) {
+    return std::map<std::string, std::int64_t>{{"unreachable_timeout", 4'000'000'000},
+                                               {"unresponsive_timeout", 4'000'000'000}};
+  };
+  return plans;
+}
+DD_SEED_TEST(Transfer, AnAnswerThatWasLostIsNotMissedLater,
+             {.seeds = 10, .faults = TwoSilences()}) {
+  CO_ASSIGN_OR_RETURN(TwoHosts hosts, co_await OpenHosts(trial, {.completion_timeout = 75s}));
+  const absl::Status first = co_await MoveAll(trial, hosts);
+  EXPECT_EQ(first, absl::OkStatus()) << "seed " << trial.seed();
+  // No NIC of the receiver is left in the end.
+  const absl::Status second = co_await MoveAll(trial, hosts);
+  EXPECT_FALSE(second.ok()) << "seed " << trial.seed();
+  const Engine& sender = hosts.from->engine();
+  for (std::size_t nic = 0; nic < sender.nic_count(); ++nic) {
+    EXPECT_TRUE(sender.nic_stats(nic).alive) << "seed " << trial.seed();
+  }
+  co_return absl::OkStatus();
 }
 // A completion that is lost has no NIC that is silent, nor a peer: that takes longest.
 DD_SEED_TEST(Transfer, LostCompletionCostsItsNic,

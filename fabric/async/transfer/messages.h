@@ -34,6 +34,12 @@ struct Chunk {
   bool again = false;        // post them although the way to that NIC has failed before
 };
 
+// One page of a chunk.
+struct ChunkPage {
+  std::uint32_t chunk = 0;  // its id
+  std::uint32_t page = 0;   // of its plan
+};
+
 // To a NIC.
 struct Command {
   enum class Kind : std::uint8_t { kChunk, kIntroduce } kind = Kind::kChunk;

@@ -1,7 +1,7 @@
 #include "drydock/fabric/async/transfer/rail.h"
 
 #include <algorithm>
-#include <bit>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -19,13 +19,6 @@ constexpr coro::Duration kMostWait = std::chrono::milliseconds(1);
 constexpr int kLooks = 4;
 // Immediates that wait to be counted, before the completion queue is left unread.
 constexpr std::size_t kArrivals = 4096;
-
-// Of the write that asks for a sign of life: no number of an operation.
-constexpr Context kQuestion{UINT64_MAX};
-
-Context ContextOf(std::uint32_t generation, std::uint32_t number) {
-  return static_cast<Context>(std::uint64_t{generation} << 32 | number);
-}
 
 // Errors that end the NIC and not only the operation.
 bool EndsNic(ErrorCode error) {
@@ -57,40 +50,45 @@ absl::StatusOr<std::unique_ptr<Rail>> Rail::Open(Domain& domain, std::size_t ind
                                                    options.window, " and bursts of ", options.burst,
                                                    "; it takes 1 or more, and 1 to ", kMostBurst));
   }
-  ASSIGN_OR_RETURN(auto queue,
+  if (options.operation_timeout <= coro::Duration::zero() ||
+      options.completion_timeout <= coro::Duration::zero()) {
+    return absl::InvalidArgumentError("open NIC for transfers: a time-out is longer than nothing");
+  }
+  Objects objects;
+  ASSIGN_OR_RETURN(objects.queue,
                    domain.OpenCompletionQueue({.depth = options.completion_queue_depth}));
-  ASSIGN_OR_RETURN(auto peers, domain.OpenAddressVector());
-  ASSIGN_OR_RETURN(auto endpoint, domain.OpenEndpoint({.send_queue = queue.get(),
-                                                       .receive_queue = queue.get(),
-                                                       .address_vector = peers.get()}));
-  const std::size_t window = std::max<std::size_t>(
-      1, std::min({options.window, endpoint->limits().send_queue_depth, queue->depth() / 2}));
-  std::unique_ptr<Rail> rail(new Rail(domain, index, window, options));
-  rail->queue_ = std::move(queue);
-  rail->peers_ = std::move(peers);
-  rail->endpoint_ = std::move(endpoint);
-  rail->address_ = rail->endpoint_->address();
-  return rail;
+  ASSIGN_OR_RETURN(objects.peers, domain.OpenAddressVector());
+  ASSIGN_OR_RETURN(objects.endpoint, domain.OpenEndpoint({.send_queue = objects.queue.get(),
+                                                          .receive_queue = objects.queue.get(),
+                                                          .address_vector = objects.peers.get()}));
+  // One place of the send queue is left for the question whether the NIC is there.
+  const std::size_t places = objects.endpoint->limits().send_queue_depth;
+  const std::size_t window =
+      std::max<std::size_t>(1, std::min({options.window, places - 1, objects.queue->depth() / 2}));
+  return std::unique_ptr<Rail>(new Rail(domain.nic(), index, std::move(objects), window, options));
 }
 
-Rail::Rail(Domain& domain, std::size_t index, std::size_t window, const RailOptions& options)
-    : nic_(domain.nic()),
+Rail::Rail(const NicInfo& nic, std::size_t index, Objects objects, std::size_t window,
+           const RailOptions& options)
+    : nic_(nic),
       index_(index),
       window_(window),
       burst_(std::min(options.burst, window)),
       timeout_(options.operation_timeout),
       lost_after_(options.completion_timeout),
+      queue_(std::move(objects.queue)),
+      peers_(std::move(objects.peers)),
+      endpoint_(std::move(objects.endpoint)),
+      life_sign_(*endpoint_, *peers_),
+      address_(endpoint_->address()),
       // So that the next bursts are there when the window opens.
       commands_(window + 2 * burst_ + 1),
       // Each page may fail and each chunk ends once.
       reports_(2 * (window + 2 * burst_) + 4),
       arrivals_(kArrivals),
-      works_(window + 2 * burst_),
-      line_(std::bit_ceil(works_.size())),
+      line_(window + 2 * burst_),
       operations_(window),
-      wait_(kFirstWait) {
-  for (std::size_t i = window; i > 0; --i) free_.push_back(static_cast<std::uint32_t>(i - 1));
-}
+      wait_(kFirstWait) {}
 
 Rail::~Rail() { DD_CHECK(loop_ == nullptr, "a NIC dies while a loop works for it"); }
 
@@ -151,15 +149,9 @@ std::size_t Rail::ReadCompletions(std::size_t budget) {
 
 void Rail::Complete(const Completion& completion) {
   if (completion.context.has_value()) [[likely]] {
-    const auto context = static_cast<std::uint64_t>(*completion.context);
-    const auto number = static_cast<std::uint32_t>(context);
-    const bool known = number < operations_.size() && operations_[number].under_way &&
-                       operations_[number].generation == context >> 32;
-    if (known) [[likely]]
-      return EndOperation(number, completion);
-    if (*completion.context != kQuestion) return Count(counters_.stray);
-    asked_.reset();  // however it has ended
-    return Count(counters_.answers);
+    if (const auto page = operations_.End(*completion.context)) [[likely]]
+      return EndPage(*page, completion);
+    return Count(life_sign_.TakeAnswer(*completion.context) ? counters_.answers : counters_.stray);
   }
   const bool arrived = completion.ok() && completion.kind == OperationKind::kRemoteWrite &&
                        completion.immediate.has_value();
@@ -168,65 +160,42 @@ void Rail::Complete(const Completion& completion) {
   DD_CHECK(arrivals_.TryPush(*completion.immediate), "there was room for what was read");
 }
 
-void Rail::EndOperation(std::uint32_t number, const Completion& completion) {
-  Operation& operation = operations_[number];
-  operation.under_way = false;
-  ++operation.generation;
-  free_.push_back(number);
-  Work& work = works_[operation.chunk];
-  if (!completion.ok()) [[unlikely]] {
-    const PagePlace place = work.chunk.plan->PlaceOf(operation.page, work.chunk.remote);
-    const std::uint32_t peer = work.chunk.plan->TargetOf(operation.page).peer();
-    paths_[peer][place.remote].failed = true;
-    FailPage(work, operation.page, completion.error, completion.provider_error, true);
-    if (EndsNic(completion.error)) Die(completion.error);
-  } else if (work.chunk.again) [[unlikely]] {
-    const PagePlace place = work.chunk.plan->PlaceOf(operation.page, work.chunk.remote);
-    paths_[work.chunk.plan->TargetOf(operation.page).peer()][place.remote].failed = false;
+void Rail::EndPage(const ChunkPage& page, const Completion& completion) {
+  const Chunk& chunk = line_.chunk(page.chunk);
+  if (!completion.ok() || chunk.again) [[unlikely]] {
+    const PagePlace place = chunk.plan->PlaceOf(page.page, chunk.remote);
+    paths_.To(chunk.plan->TargetOf(page.page).peer(), place.remote).failed = !completion.ok();
   }
-  EndPage(work);
+  if (!completion.ok()) [[unlikely]] {
+    SayFailed(page, completion.error, completion.provider_error, /*tried=*/true);
+    if (EndsNic(completion.error)) Die(completion.error);
+  }
+  SayEnded(page.chunk);
 }
 
 std::size_t Rail::TakeCommands() {
   std::size_t taken = 0;
   for (Command command; commands_.TryPop(command); ++taken) {
     if (command.kind == Command::Kind::kIntroduce) {
-      Introduce(*command.introduction);
-      continue;
+      paths_.Learn(*command.introduction, *peers_);
+      Say({.kind = Report::Kind::kIntroduced, .introduction = command.introduction});
+    } else {
+      line_.Add(command.chunk);
     }
-    works_[command.chunk.id] = Work{command.chunk};
-    line_[line_tail_++ & (line_.size() - 1)] = command.chunk.id;
   }
   return taken;
-}
-
-void Rail::Introduce(Introduction& introduction) {
-  if (paths_.size() <= introduction.peer) paths_.resize(introduction.peer + 1);
-  std::vector<Path>& paths = paths_[introduction.peer];
-  paths.assign(introduction.addresses.size(), Path{});
-  for (std::size_t i = 0; i < paths.size(); ++i) {
-    if (introduction.addresses[i].empty()) continue;
-    const absl::StatusOr<Peer> peer = peers_->Insert(introduction.addresses[i]);
-    introduction.inserted[i] = peer.ok();
-    if (peer.ok()) {
-      paths[i].peer = *peer;
-    } else if (introduction.status.ok()) {
-      introduction.status = peer.status();
-    }
-  }
-  Say({.kind = Report::Kind::kIntroduced, .introduction = &introduction});
 }
 
 // ---- Posting ----
 
 std::size_t Rail::PostBurst() {
   std::size_t done = 0;
-  while (dead_ && line_head_ != line_tail_) {
+  while (dead_ && !line_.empty()) {
     HandBack(ErrorCode::kClosed, false);
     ++done;
   }
-  if (refused_ || line_head_ == line_tail_ || free_.empty()) return done;
-  const std::size_t count = Gather(std::min(burst_, free_.size()));
+  if (refused_ || line_.empty() || operations_.room() == 0) return done;
+  const std::size_t count = Gather(std::min(burst_, operations_.room()));
   if (count == 0) {  // the way that the next page was to take has failed
     HandBack(ErrorCode::kUnreachable, false);
     return done + 1;
@@ -254,71 +223,51 @@ std::size_t Rail::PostBurst() {
 
 std::size_t Rail::Gather(std::size_t most) {
   std::size_t count = 0;
-  for (std::size_t at = line_head_; at != line_tail_ && count < most; ++at) {
-    const Work& work = works_[line_[at & (line_.size() - 1)]];
-    const Plan& plan = *work.chunk.plan;
-    std::byte* const source = plan.source->bytes().data();
-    for (std::uint32_t i = work.posted; i < work.chunk.count && count < most; ++i) {
-      const PagePlace place = plan.PlaceOf(work.chunk.first + i, work.chunk.remote);
-      const RemoteMemory& target = *plan.targets[place.destination];
-      const Path& path = paths_[target.peer()][place.remote];
-      if (path.peer == kNoPeer || (path.failed && !work.chunk.again)) [[unlikely]]
-        return count;
-      const RemoteBuffer& base = target.base(place.remote);
-      const std::uint32_t number = free_[free_.size() - 1 - count];
-      WriteRequest& request = requests_[count++];
-      request.source = {source + place.source_offset, place.bytes, plan.source->local_key(index_)};
-      request.target = {base.address + place.target_offset, base.key};
-      request.peer = path.peer;
-      request.immediate = MakeImmediate(plan.transfer, place.sequence);
-      request.context = ContextOf(operations_[number].generation, number);
-    }
-  }
+  line_.Look([&](const Chunk& chunk, std::uint32_t page) {
+    const Plan& plan = *chunk.plan;
+    const PagePlace place = plan.PlaceOf(page, chunk.remote);
+    const RemoteMemory& target = *plan.targets[place.destination];
+    const Path& path = paths_.To(target.peer(), place.remote);
+    if (path.peer == kNoPeer || (path.failed && !chunk.again)) [[unlikely]]
+      return false;
+    const RemoteBuffer& base = target.base(place.remote);
+    WriteRequest& request = requests_[count];
+    request.source = {plan.source->bytes().data() + place.source_offset, place.bytes,
+                      plan.source->local_key(index_)};
+    request.target = {base.address + place.target_offset, base.key};
+    request.peer = path.peer;
+    request.immediate = MakeImmediate(plan.transfer, place.sequence);
+    request.context = operations_.NextContext(count);
+    return ++count < most;
+  });
   return count;
 }
 
 void Rail::Accept(std::size_t count) {
   Count(counters_.bursts);
   Count(counters_.pages, count);
-  for (std::size_t i = 0; i < count; ++i) {
-    Work& work = NextWork();
-    Operation& operation = operations_[free_.back()];
-    free_.pop_back();
-    operation.chunk = work.chunk.id;
-    operation.page = work.chunk.first + work.posted;
-    operation.under_way = true;
-    operation.posted = Now();
-    Advance(work);
-  }
+  for (std::size_t i = 0; i < count; ++i) operations_.Begin(line_.Take(), Now());
   if (!watch_.armed()) ArmWatch(Now());
 }
 
-Rail::Work& Rail::NextWork() { return works_[line_[line_head_ & (line_.size() - 1)]]; }
-
-void Rail::Advance(Work& work) {
-  if (++work.posted == work.chunk.count) ++line_head_;
-}
-
 void Rail::HandBack(ErrorCode error, bool tried) {
-  Work& work = NextWork();
-  FailPage(work, work.chunk.first + work.posted, error, 0, tried);
-  Advance(work);
-  EndPage(work);
+  const ChunkPage page = line_.Take();
+  SayFailed(page, error, 0, tried);
+  SayEnded(page.chunk);
 }
 
-void Rail::EndPage(Work& work) {
-  if (++work.ended < work.chunk.count) return;
-  Say({.kind = Report::Kind::kEnded, .chunk = work.chunk.id});
-}
-
-void Rail::FailPage(const Work& work, std::uint32_t page, ErrorCode error,
-                    std::int32_t provider_error, bool tried) {
+void Rail::SayFailed(const ChunkPage& page, ErrorCode error, std::int32_t provider_error,
+                     bool tried) {
   Say({.kind = Report::Kind::kPageFailed,
        .error = error,
        .tried = tried,
        .provider_error = provider_error,
-       .chunk = work.chunk.id,
-       .page = page});
+       .chunk = page.chunk,
+       .page = page.page});
+}
+
+void Rail::SayEnded(std::uint32_t chunk) {
+  if (line_.EndPage(chunk)) Say({.kind = Report::Kind::kEnded, .chunk = chunk});
 }
 
 void Rail::TryAgain() { refused_ = false; }
@@ -335,17 +284,17 @@ void Rail::Watch() {
   const coro::Time now = Now();
   const coro::Duration between = timeout_ / kLooks;
   // A program that was stopped could not look: that time does not count against the NIC.
-  if (now - watch_due_ > between) Postpone(now - watch_due_);
-  const Operation* oldest = nullptr;
-  for (const Operation& operation : operations_) {
-    const bool older = oldest == nullptr || operation.posted < oldest->posted;
-    if (operation.under_way && older) oldest = &operation;
+  if (now - watch_due_ > between) {
+    operations_.Postpone(now - watch_due_);
+    life_sign_.Postpone(now - watch_due_);
   }
-  if (oldest == nullptr) return;
-  const coro::Duration age = now - oldest->posted;
+  const auto oldest = operations_.Oldest();
+  const coro::Duration age = oldest.has_value() ? now - oldest->since : coro::Duration::zero();
+  if (age < timeout_) life_sign_.Forget();
+  if (!oldest.has_value()) return;
   // What may have come lies unread while nobody takes the arrivals.
   const bool unread = arrivals_.room() == 0;
-  if (!unread && (age >= lost_after_ || (age >= timeout_ && IsSilent(*oldest)))) {
+  if (!unread && (age >= lost_after_ || (age >= timeout_ && IsSilent(oldest->page)))) {
     Die(ErrorCode::kDeviceFault);
     return EndAll();
   }
@@ -357,28 +306,11 @@ void Rail::ArmWatch(coro::Time now) {
   loop_->timers().Arm(watch_, watch_due_);
 }
 
-void Rail::Postpone(coro::Duration gap) {
-  for (Operation& operation : operations_) {
-    if (operation.under_way) operation.posted += gap;
-  }
-  if (asked_.has_value()) *asked_ += gap;
-}
-
-bool Rail::IsSilent(const Operation& overdue) {
-  if (asked_.has_value()) return Now() - *asked_ >= timeout_;
-  if (self_ == kNoPeer) {
-    const absl::StatusOr<Peer> self = peers_->Insert(address_);
-    if (!self.ok()) return false;  // it cannot be asked: what is left is to wait
-    self_ = *self;
-  }
-  const MemoryRef& memory = works_[overdue.chunk].chunk.plan->source;
-  const WriteRequest question{.source = {memory->bytes().data(), 0, memory->local_key(index_)},
-                              .target = memory->descriptor().nics[index_],
-                              .peer = self_,
-                              .context = kQuestion};
-  const PostResult result = endpoint_->Write({&question, 1});
-  if (result.accepted == 1) asked_ = Now();
-  return EndsNic(result.error);
+bool Rail::IsSilent(const ChunkPage& overdue) {
+  if (life_sign_.asked().has_value()) return Now() - *life_sign_.asked() >= timeout_;
+  const MemoryRef& memory = line_.chunk(overdue.chunk).plan->source;
+  return EndsNic(life_sign_.Ask(Now(), {memory->bytes().data(), 0, memory->local_key(index_)},
+                                memory->descriptor().nics[index_]));
 }
 
 // Once the endpoint is closed nothing of it lands any more: its pages may go another way.
@@ -387,9 +319,7 @@ void Rail::EndAll() {
   endpoint_->Close().IgnoreError();
   Completion canceled;
   canceled.error = ErrorCode::kCanceled;
-  for (std::uint32_t i = 0; i < operations_.size(); ++i) {
-    if (operations_[i].under_way) EndOperation(i, canceled);
-  }
+  while (const auto page = operations_.EndAny()) EndPage(*page, canceled);
 }
 
 }  // namespace drydock::fabric::async::transfer

@@ -17,7 +17,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -25,15 +24,20 @@
 #include "drydock/coro/selector.h"
 #include "drydock/coro/time.h"
 #include "drydock/coro/timer_queue.h"
+#include "drydock/fabric/async/transfer/chunk_line.h"
+#include "drydock/fabric/async/transfer/life_sign.h"
 #include "drydock/fabric/async/transfer/messages.h"
+#include "drydock/fabric/async/transfer/operations.h"
+#include "drydock/fabric/async/transfer/paths.h"
 #include "drydock/fabric/async/transfer/spsc_ring.h"
 #include "drydock/fabric/domain.h"
 
 namespace drydock::fabric::async::transfer {
 
 struct RailOptions {
-  // Pages under way at the most; less where the endpoint's send queue is shorter, or half of the
-  // completion queue: the other half is for the immediates of peers.
+  // Pages under way at the most; less where the endpoint's send queue is shorter, in which one place
+  // is for the question below, or half of the completion queue: the other half is for the immediates
+  // of peers.
   std::size_t window = 128;
   std::size_t burst = 16;  // pages posted with one doorbell, at the most kMostBurst
   // When a completion has not come after this long, the NIC is asked whether it is still there: by
@@ -82,7 +86,7 @@ class Rail final : public coro::Selector {
   std::size_t window() const { return window_; }
   std::size_t burst() const { return burst_; }
   // Chunks that it may have been given and that have not ended.
-  std::size_t most_chunks() const { return works_.size(); }
+  std::size_t most_chunks() const { return line_.most(); }
   const RailCounters& counters() const { return counters_; }
   // REQUIRES: no more chunks than most_chunks(), no more than one introduction at a time.
   void Tell(const Command& command);
@@ -94,25 +98,6 @@ class Rail final : public coro::Selector {
   std::size_t Poll(std::size_t budget) override;
 
  private:
-  // A chunk that it was given.
-  struct Work {
-    Chunk chunk;
-    std::uint32_t posted = 0;  // or handed back: the first so many
-    std::uint32_t ended = 0;
-  };
-  // A page under way. Its number is in its completion's context, with the generation.
-  struct Operation {
-    std::uint32_t generation = 0;
-    std::uint32_t chunk = 0;
-    std::uint32_t page = 0;
-    bool under_way = false;
-    coro::Time posted{};
-  };
-  // The way to one NIC of a peer.
-  struct Path {
-    Peer peer = kNoPeer;
-    bool failed = false;
-  };
   // A timer that calls a member function.
   struct Alarm : coro::TimerNode {
     Alarm(Rail& owner, void (Rail::*function)());
@@ -120,13 +105,19 @@ class Rail final : public coro::Selector {
     void (Rail::*const call)();
   };
 
-  Rail(Domain& domain, std::size_t index, std::size_t window, const RailOptions& options);
+  // What it works with, and closes: the endpoint first.
+  struct Objects {
+    std::unique_ptr<CompletionQueue> queue;
+    std::unique_ptr<AddressVector> peers;
+    std::unique_ptr<Endpoint> endpoint;
+  };
+  Rail(const NicInfo& nic, std::size_t index, Objects objects, std::size_t window,
+       const RailOptions& options);
 
   std::size_t ReadCompletions(std::size_t budget);
   void Complete(const Completion& completion);
-  void EndOperation(std::uint32_t number, const Completion& completion);
+  void EndPage(const ChunkPage& page, const Completion& completion);
   std::size_t TakeCommands();
-  void Introduce(Introduction& introduction);
 
   // Posts a burst; how many pages were taken, or handed back.
   std::size_t PostBurst();
@@ -134,25 +125,18 @@ class Rail final : public coro::Selector {
   std::size_t Gather(std::size_t most);
   // Notes that the first `count` requests are under way.
   void Accept(std::size_t count);
-  // The next page: its chunk is the first one that is not all posted. REQUIRES: there is one.
-  Work& NextWork();
   // Ends the next page without its being under way. `tried`: the endpoint has refused it.
   void HandBack(ErrorCode error, bool tried);
-  void Advance(Work& work);
-  void EndPage(Work& work);
-  void FailPage(const Work& work, std::uint32_t page, ErrorCode error, std::int32_t provider_error,
-                bool tried);
+  void SayFailed(const ChunkPage& page, ErrorCode error, std::int32_t provider_error, bool tried);
+  void SayEnded(std::uint32_t chunk);
   void Say(const Report& report);
 
   // This NIC posts no more.
   void Die(ErrorCode error);
   void Watch();  // looks for operations that never end
   void ArmWatch(coro::Time now);
-  // Nobody could look for so long: what is under way was posted so much later.
-  void Postpone(coro::Duration gap);
-  // Asks the NIC for a sign of life, unless it was asked: then whether it has kept silent for too
-  // long. `overdue`: an operation under way.
-  bool IsSilent(const Operation& overdue);
+  // Whether the NIC shows no sign of life; asks for one if it was not asked. `overdue`: a page.
+  bool IsSilent(const ChunkPage& overdue);
   void TryAgain();   // after kAgain
   void EndAll();     // closes the endpoint, and ends what is under way
   coro::Time Now();  // read once a turn at the most
@@ -166,24 +150,19 @@ class Rail final : public coro::Selector {
   std::unique_ptr<CompletionQueue> queue_;
   std::unique_ptr<AddressVector> peers_;
   std::unique_ptr<Endpoint> endpoint_;
-  Address address_;
+  LifeSign life_sign_;
+  const Address address_;
   coro::EventLoop* loop_ = nullptr;
 
   SpscRing<Command> commands_;
   SpscRing<Report> reports_;
   SpscRing<std::uint32_t> arrivals_;
 
-  std::vector<std::vector<Path>> paths_;  // by peer, by its NIC
-  std::vector<Work> works_;               // by the chunk's id
-  std::vector<std::uint32_t> line_;       // ids of chunks that are not all posted: a ring
-  std::size_t line_head_ = 0;
-  std::size_t line_tail_ = 0;
-  std::vector<Operation> operations_;
-  std::vector<std::uint32_t> free_;  // numbers of operations that are not under way
+  Paths paths_;
+  ChunkLine line_;
+  Operations operations_;
   std::array<WriteRequest, kMostBurst> requests_;
   std::array<Completion, 32> completions_;
-  Peer self_ = kNoPeer;              // the NIC's own endpoint, once it was asked something
-  std::optional<coro::Time> asked_;  // when it was asked, while it has not answered
   coro::Time watch_due_{};
   bool dead_ = false;
   bool refused_ = false;  // kAgain, and nothing has made room since

@@ -46,7 +46,7 @@ RailThreads::~RailThreads() { Stop(); }
 
 void RailThreads::Add(Rail& rail, std::size_t index, std::size_t count) {
   DD_CHECK(threads_.empty(), "a NIC comes when its threads work already");
-  rails_[index * rails_.size() / count].push_back(&rail);
+  rails_[ThreadOf(index, count, rails_.size())].push_back(&rail);
 }
 
 void RailThreads::Start() {

@@ -42,8 +42,14 @@ class RailThreads {
   // Stops them.
   ~RailThreads();
 
-  // For Engine::Open: number `index` of an engine's `count` NICs. Neighbours share a thread where
-  // there are fewer threads than NICs. REQUIRES: not started.
+  // The thread of NIC `index` of `count`, each with an equal share. Neighbours share a thread where
+  // there are fewer threads than NICs.
+  static std::size_t ThreadOf(std::size_t index, std::size_t count, std::size_t threads) {
+    return index * threads / count;
+  }
+
+  // For Engine::Open: number `index` of the `count` NICs that the threads are for. REQUIRES: below
+  // `count`; not started.
   void Add(Rail& rail, std::size_t index, std::size_t count);
 
   // REQUIRES: not started before.

@@ -7,10 +7,14 @@
 #include <thread>
 #include <vector>
 
+#include "drydock/coro/time.h"
 #include "drydock/fabric/async/transfer/arrivals.h"
 #include "drydock/fabric/async/transfer/balance.h"
+#include "drydock/fabric/async/transfer/chunk_line.h"
 #include "drydock/fabric/async/transfer/descriptor.h"
 #include "drydock/fabric/async/transfer/immediate.h"
+#include "drydock/fabric/async/transfer/messages.h"
+#include "drydock/fabric/async/transfer/operations.h"
 #include "drydock/fabric/async/transfer/policy.h"
 #include "drydock/fabric/async/transfer/spsc_ring.h"
 #include "drydock/testing/matchers/status_matchers.h"
@@ -23,8 +27,65 @@ namespace {
 using namespace std::chrono_literals;
 using ::drydock::testing_matchers::IsOk;
 using ::drydock::testing_matchers::StatusIs;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Bytes = std::vector<std::byte>;
+
+// ---- Pages of a NIC ----
+
+TEST(OperationsTest, AContextNamesOnePageOnce) {
+  Operations operations(2);
+  const coro::Time start{};
+  const Context first = operations.NextContext(0);
+  const Context second = operations.NextContext(1);
+  operations.Begin({.chunk = 1, .page = 5}, start + 1s);
+  operations.Begin({.chunk = 2, .page = 6}, start + 2s);
+  EXPECT_EQ(operations.room(), 0u);
+  EXPECT_EQ(operations.Oldest()->page.page, 5u);
+  EXPECT_EQ(operations.End(second)->page, 6u);
+  EXPECT_FALSE(operations.End(second).has_value());
+  // Its place is the next one's, under another name.
+  const Context third = operations.NextContext(0);
+  EXPECT_NE(third, second);
+  operations.Begin({.chunk = 3, .page = 7}, start + 3s);
+  EXPECT_FALSE(operations.End(second).has_value());
+  EXPECT_EQ(operations.End(first)->chunk, 1u);
+  EXPECT_EQ(operations.Oldest()->since, start + 3s);
+  operations.Postpone(10s);
+  EXPECT_EQ(operations.Oldest()->since, start + 13s);
+  EXPECT_EQ(operations.EndAny()->page, 7u);
+  EXPECT_FALSE(operations.EndAny().has_value());
+  EXPECT_FALSE(operations.Oldest().has_value());
+  EXPECT_FALSE(operations.End(Context{UINT64_MAX}).has_value());
+}
+
+TEST(ChunkLineTest, PagesLeaveInOrderAndAChunkEndsWithItsLast) {
+  ChunkLine line(3);
+  EXPECT_TRUE(line.empty());
+  line.Add({.id = 2, .first = 10, .count = 2});
+  line.Add({.id = 0, .first = 50, .count = 1});
+  std::vector<std::uint32_t> seen;
+  line.Look([&](const Chunk&, std::uint32_t page) {
+    seen.push_back(page);
+    return true;
+  });
+  EXPECT_THAT(seen, ElementsAre(10, 11, 50));
+  EXPECT_EQ(line.Take().page, 10u);
+  seen.clear();
+  line.Look([&](const Chunk&, std::uint32_t page) {
+    seen.push_back(page);
+    return false;
+  });
+  EXPECT_THAT(seen, ElementsAre(11));
+  EXPECT_FALSE(line.EndPage(2));
+  EXPECT_EQ(line.Take().page, 11u);
+  const ChunkPage last = line.Take();
+  EXPECT_EQ(last.chunk, 0u);
+  EXPECT_EQ(last.page, 50u);
+  EXPECT_TRUE(line.empty());
+  EXPECT_TRUE(line.EndPage(0));
+  EXPECT_TRUE(line.EndPage(2));
+}
 
 // ---- Descriptors ----
 
