@@ -74,6 +74,7 @@ FaultyEndpoint::FaultyEndpoint(std::unique_ptr<Endpoint> wrapped, std::shared_pt
       nic_(std::move(nic)),
       number_(session_->NumberEndpoint()) {
   state_.peers = peers_.get();
+  receive_queue_->Receives(&state_);
   for (const OperationKind kind : {OperationKind::kSend, OperationKind::kReceive,
                                    OperationKind::kWrite, OperationKind::kRead}) {
     const bool concerned = session_->Concerns(Point::kPost, kind) ||
@@ -83,12 +84,17 @@ FaultyEndpoint::FaultyEndpoint(std::unique_ptr<Endpoint> wrapped, std::shared_pt
 }
 
 // The tracked operations go before the wrapped endpoint, whose end may flush them.
-FaultyEndpoint::~FaultyEndpoint() { send_queue_->Forget(&state_); }
+FaultyEndpoint::~FaultyEndpoint() { Forget(); }
 
 absl::Status FaultyEndpoint::Close() {
   closed_ = true;
-  send_queue_->Forget(&state_);
+  Forget();
   return wrapped().Close();
+}
+
+void FaultyEndpoint::Forget() {
+  send_queue_->Forget(&state_);
+  receive_queue_->Forget(&state_);
 }
 
 PostResult FaultyEndpoint::Send(std::span<const SendRequest> requests) { return Post(requests); }

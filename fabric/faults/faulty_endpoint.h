@@ -97,6 +97,9 @@ class FaultyEndpoint final : public ForwardingEndpoint {
   PostResult Forward(std::span<const WriteRequest> requests) { return wrapped().Write(requests); }
   PostResult Forward(std::span<const ReadRequest> requests) { return wrapped().Read(requests); }
 
+  // Its queues show nothing of it any more.
+  void Forget();
+
   // Begins to refuse, as the rule says; returns the answer of this post.
   static ErrorCode Refuse(const Firing& firing, std::uint64_t polls, Refusal& refusal);
 

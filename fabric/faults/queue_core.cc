@@ -95,6 +95,7 @@ void QueueCore::CompleteUnposted(const TrackedOperation& operation) {
 void QueueCore::Forget(EndpointState* endpoint) {
   operations_.RemoveAllOf(endpoint);
   held_.RemoveAllOf(endpoint);
+  std::erase(receivers_, endpoint);
 }
 
 // ---- For the queue ----
@@ -206,7 +207,7 @@ QueueCore::Verdict QueueCore::JudgeArrived(Completion& completion) {
   if (fate.outcome && fate.outcome.fault() != Fault::kLostCompletion) {
     Fail(completion, StatusFor(fate.outcome));
   }
-  return Apply(fate, nullptr, completion);
+  return Apply(fate, receivers_.size() == 1 ? receivers_.front() : nullptr, completion);
 }
 
 QueueCore::Verdict QueueCore::Apply(const Fate& fate, EndpointState* endpoint,

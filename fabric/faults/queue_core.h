@@ -46,7 +46,11 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
   // The operation was accepted, and fails without having been posted. REQUIRES: its outcome fires.
   void CompleteUnposted(const TrackedOperation& operation);
 
-  // The endpoint closes: nothing of it is seen any more.
+  // An endpoint receives here, until Forget.
+  void Receives(EndpointState* endpoint) { receivers_.push_back(endpoint); }
+
+  // The endpoint closes: nothing of it is seen any more. Of several endpoints that receive here,
+  // nobody can tell whose a held arrival is: those are seen.
   void Forget(EndpointState* endpoint);
 
   // How often the queue was read with room.
@@ -88,6 +92,7 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
   bool idle_ = true;       // no rule concerns this queue
   TrackedOperations operations_;
   HeldCompletions held_;
+  std::vector<EndpointState*> receivers_;
   std::vector<Injected> injected_;
   std::uint64_t polls_ = 0;
   bool more_ = false;  // the last read left something that could have been read

@@ -300,9 +300,18 @@ absl::StatusOr<Results> ParseResults(absl::string_view text) {
 
 absl::StatusOr<Results> ReadResults(const std::string& path) {
   std::error_code error;
-  const bool plain = std::filesystem::is_regular_file(path, error);
+  const std::filesystem::file_status status = std::filesystem::status(path, error);
+  if (status.type() == std::filesystem::file_type::not_found) {
+    return absl::NotFoundError(absl::StrCat(path, ": no such file"));
+  }
+  // Whatever else it is, hours of somebody's work may be behind it.
+  if (!std::filesystem::status_known(status)) return Refuse(path, error.value());
+  if (!std::filesystem::is_regular_file(status)) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": is no file of results"));
+  }
+  errno = 0;
   std::ifstream file(path, std::ios::binary);
-  if (!plain || !file) return absl::NotFoundError(absl::StrCat(path, ": no such file"));
+  if (!file) return Refuse(path, errno);
   if (std::filesystem::file_size(path, error) > Results::kMostBytes) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": is no file of results"));
   }

@@ -67,6 +67,14 @@ FaultModel::EventView FaultModel::ViewOfPacket(const NicState& from, const Opera
 
 namespace {
 
+// Longer than anything waits, and far from the end of what can be counted.
+constexpr coro::Duration kForEver = std::chrono::hours(24 * 365);
+
+// So often as long. What a plan allows at the most is more than can be counted.
+coro::Duration Times(coro::Duration delay, std::int64_t factor) {
+  return delay < kForEver / factor ? delay * factor : kForEver;
+}
+
 // A device tries again until the link is back, unless its patience ends first.
 DepartureVerdict WaitForLink(const fabric::faults::Firing& flap, coro::Duration now,
                              coro::Duration patience) {
@@ -122,11 +130,11 @@ void FaultModel::OnFlight(const NicState& from, Operation& operation, DrawPurpos
       Mark(operation).floods += static_cast<std::uint32_t>(firing.parameters().copies);
       return;
     case Fault::kSlowLink:
-      flight.delay *= firing.parameters().factor;
+      flight.delay = Times(flight.delay, firing.parameters().factor);
       break;
     case Fault::kPacketLoss:
       flight.retransmissions += static_cast<std::uint32_t>(firing.parameters().attempts);
-      flight.delay += from.profile.retransmit_delay * firing.parameters().attempts;
+      flight.delay += Times(from.profile.retransmit_delay, firing.parameters().attempts);
       break;
     default:
       RefuseFault(firing.fault());

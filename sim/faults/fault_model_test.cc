@@ -344,6 +344,18 @@ TEST(FaultModelTest, EachPacketFaultChangesTheFlight) {
   EXPECT_FALSE(stuck.Fly(stuck.Start()).arrives);  // 2 ms: the initiator has given up by then
 }
 
+// As long as a plan may say.
+TEST(FaultModelTest, TheLongestDelayOnTheSlowestLinkDoesNotArrive) {
+  FaultRule straggler = Rule(Fault::kStragglerWrite);
+  straggler.parameters.delay = 24h;
+  FaultRule slow = Rule(Fault::kSlowLink);
+  slow.parameters.factor = 1'000'000;
+  Scene scene({straggler, slow});
+  const Flight flight = scene.Fly(scene.Fetched());
+  EXPECT_FALSE(flight.arrives);
+  EXPECT_GE(flight.delay, 24h);
+}
+
 TEST(FaultModelTest, StragglerIsLateOnItsWayThereOnly) {
   Scene scene(Rule(Fault::kStragglerWrite));
   Operation& write = scene.Fetched();

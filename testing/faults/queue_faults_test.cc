@@ -323,6 +323,29 @@ TEST(ClosingFaultsTest, LateNewsOfAClosedEndpointIsNotSeen) {
   EXPECT_EQ(entries[0].context, Context{2});
 }
 
+// A receive's memory is free to go when its endpoint has closed.
+TEST(ClosingFaultsTest, AReceiveThatIsHeldEndsWithItsEndpoint) {
+  FaultRule rule = FaultRule::Of(Fault::kDelayedCompletion);
+  rule.when.operations = {OperationKind::kReceive};
+  rule.parameters.delay = 1us;
+  SleepyScene scene(PlanOf({rule}));
+  auto peers = scene.opened->OpenAddressVector().value();
+  std::array<Completion, 8> entries;
+  for (const bool closes : {false, true}) {
+    auto endpoint = scene.opened
+                        ->OpenEndpoint({.send_queue = scene.queue.get(),
+                                        .receive_queue = scene.queue.get(),
+                                        .address_vector = peers.get()})
+                        .value();
+    scene.queue_below->next = {.context = Context{1}, .kind = OperationKind::kReceive};
+    scene.queue_below->ready = 1;
+    EXPECT_EQ(scene.queue->Read(entries).count, 0u);
+    if (closes) EXPECT_TRUE(endpoint->Close().ok());
+    scene.world.timeline().RunFor(1ms);
+    EXPECT_EQ(scene.queue->Read(entries).count, closes ? 0u : 1u);
+  }
+}
+
 TEST(WaitFaultsTest, SleeperWakesForNothing) {
   FaultRule rule = FaultRule::Of(Fault::kSpuriousWake);
   rule.when.every = 2;
