@@ -219,8 +219,12 @@ absl::StatusOr<std::unique_ptr<Ranks>> Meet(Session& session, coro::EventLoop& l
                                             coro::EpollSelector& io, const Settings& settings,
                                             const std::vector<std::string>& positional) {
   const coro::Time deadline = coro::After(loop.Now(), settings.member.timeout);
-  const std::optional<Launch> launch = FindLaunch();
-  if (positional.empty() && launch.has_value()) return JoinLaunch(*launch);
+  std::optional<Launch> launch = FindLaunch();
+  if (launch.has_value() && launch->size == 1) launch.reset();  // a shell of a job, for one
+  if (positional.empty() && launch.has_value()) {
+    RETURN_IF_ERROR(RefuseFlags({"listen"}, "is for processes that nobody started together"));
+    return JoinLaunch(*launch);
+  }
   std::string at = absl::GetFlag(FLAGS_listen);
   std::size_t ranks = settings.workload.shape.ranks;
   if (!positional.empty()) {

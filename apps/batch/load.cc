@@ -1,6 +1,7 @@
 #include "drydock/apps/batch/load.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -15,12 +16,52 @@ constexpr std::uint64_t kFewestTransfers = 8;
 // One less than there are: the last number is the warm-up's.
 constexpr std::uint64_t kMostTransfers = fabric::async::transfer::kMostTransfers - 1;
 
+// NICs for each GPU where all have equally many; 1 where they share them.
+std::size_t Share(const sim::Profile& profile) {
+  const std::size_t gpus = std::max<std::size_t>(profile.gpus.size(), 1);
+  return std::max<std::size_t>(profile.nics.size() / gpus, 1);
+}
+
+// The NICs of each GPU that has any, where no NIC is two GPUs'.
+std::vector<std::vector<std::size_t>> Groups(const sim::Profile& profile) {
+  std::vector<std::vector<std::size_t>> groups;
+  std::vector<bool> taken(profile.nics.size());
+  const auto take = [&](std::vector<std::size_t>& group, auto suits) {
+    for (std::size_t nic = 0; nic < taken.size() && group.size() < Share(profile); ++nic) {
+      if (taken[nic] || !suits(profile.nics[nic])) continue;
+      taken[nic] = true;
+      group.push_back(nic);
+    }
+  };
+  const auto has_gpu = [&](int bridge) {
+    return std::any_of(profile.gpus.begin(), profile.gpus.end(),
+                       [&](const sim::GpuProfile& gpu) { return gpu.pcie_switch == bridge; });
+  };
+  for (const sim::GpuProfile& gpu : profile.gpus) {
+    std::vector<std::size_t> group;
+    take(group, [&](const sim::NicProfile& nic) {
+      return gpu.pcie_switch < 0 || nic.pcie_switch == gpu.pcie_switch;
+    });
+    // What is left of its share is on switches that no GPU is on.
+    take(group, [&](const sim::NicProfile& nic) {
+      return nic.numa_node == gpu.numa_node && !has_gpu(nic.pcie_switch);
+    });
+    if (!group.empty()) groups.push_back(std::move(group));
+  }
+  if (profile.gpus.empty()) {
+    take(groups.emplace_back(), [](const sim::NicProfile&) { return true; });
+  }
+  return groups;
+}
+
 }  // namespace
 
 std::uint64_t PlacesOf(const Load& load) {
   const std::uint64_t fit = std::max<std::uint64_t>(kMostMemoryOfGpu / load.page_bytes, 1);
   return std::min(load.pages_of_gpu(), fit);
 }
+
+std::uint64_t MemoryOf(const Load& load) { return (PlacesOf(load) + 1) * load.page_bytes; }
 
 std::uint32_t PagesOfTransfer(const Load& load) {
   const std::uint64_t pages = load.pages_of_gpu();
@@ -44,46 +85,27 @@ double Gbps(std::uint64_t bytes, coro::Duration took) {
 }
 
 std::size_t GpuCount(const sim::Profile& profile) {
-  return std::max<std::size_t>(profile.gpus.size(), 1);
+  return std::max<std::size_t>(Groups(profile).size(), 1);
 }
 
-std::size_t NicsPerGpu(const sim::Profile& profile) {
-  return std::max<std::size_t>(profile.nics.size() / GpuCount(profile), 1);
-}
+std::size_t NicsPerGpu(const sim::Profile& profile) { return Share(profile); }
 
 absl::StatusOr<std::vector<std::vector<std::size_t>>> NicsOfGpus(const sim::Profile& profile,
                                                                  std::size_t gpus,
                                                                  std::size_t nics_per_gpu) {
-  if (gpus > GpuCount(profile)) {
+  std::vector<std::vector<std::size_t>> groups = Groups(profile);
+  if (gpus > groups.size()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--gpus=", gpus, ": a ", profile.name, " has ", GpuCount(profile)));
+        absl::StrCat("--gpus=", gpus, ": a ", profile.name, " has ", groups.size(),
+                     groups.size() < profile.gpus.size() ? " with a NIC of its own" : ""));
   }
-  std::vector<bool> taken(profile.nics.size());
-  std::vector<std::vector<std::size_t>> groups(gpus);
-  for (std::size_t gpu = 0; gpu < gpus; ++gpu) {
-    const int bridge = profile.gpus.empty() ? -1 : profile.gpus[gpu].pcie_switch;
-    const auto take = [&](auto suits) {
-      for (std::size_t nic = 0; nic < taken.size(); ++nic) {
-        if (taken[nic] || groups[gpu].size() == NicsPerGpu(profile)) continue;
-        if (!suits(profile.nics[nic])) continue;
-        taken[nic] = true;
-        groups[gpu].push_back(nic);
-      }
-    };
-    take([&](const sim::NicProfile& nic) { return bridge < 0 || nic.pcie_switch == bridge; });
-    // What is left of its share is on switches that no GPU is on.
-    take([&](const sim::NicProfile& nic) {
-      const auto there = [&](const sim::GpuProfile& other) {
-        return other.pcie_switch == nic.pcie_switch;
-      };
-      return nic.numa_node == profile.gpus[gpu].numa_node &&
-             std::none_of(profile.gpus.begin(), profile.gpus.end(), there);
-    });
-    if (groups[gpu].size() < nics_per_gpu) {
+  groups.resize(gpus);
+  for (std::vector<std::size_t>& group : groups) {
+    if (group.size() < nics_per_gpu) {
       return absl::InvalidArgumentError(absl::StrCat("--nics-per-gpu=", nics_per_gpu, ": a ",
-                                                     profile.name, " has ", groups[gpu].size()));
+                                                     profile.name, " has ", group.size()));
     }
-    groups[gpu].resize(nics_per_gpu);
+    group.resize(nics_per_gpu);
   }
   return groups;
 }

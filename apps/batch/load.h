@@ -43,6 +43,8 @@ struct Load {
 // Pages that a GPU's memory holds at each end: they are moved again and again, page after page into
 // its own place. Enough for what is under way, in memory of a modest size.
 std::uint64_t PlacesOf(const Load& load);
+// Bytes of that memory: the places, and one more that only the warm-up writes to.
+std::uint64_t MemoryOf(const Load& load);
 
 // A GPU's pages are moved by transfers of this many pages, the last one fewer; and their number.
 std::uint32_t PagesOfTransfer(const Load& load);
@@ -51,12 +53,13 @@ std::uint32_t TransfersOf(const Load& load);
 // Gbit/s of so many bytes in that time; 0 when no time passed.
 double Gbps(std::uint64_t bytes, coro::Duration took);
 
-// The NICs of a simulated machine that each GPU uses: those below its PCIe switch, shared with the
-// other GPUs there. kInvalidArgument: the machine has not so many of the ones or the others.
+// The NICs of a simulated machine that each of `gpus` GPUs uses: those below its PCIe switch, shared
+// out among the GPUs there. GPUs for which none is left are not among them. kInvalidArgument: the
+// machine has fewer GPUs with NICs, or fewer NICs for one of them.
 absl::StatusOr<std::vector<std::vector<std::size_t>>> NicsOfGpus(const sim::Profile& profile,
                                                                  std::size_t gpus,
                                                                  std::size_t nics_per_gpu);
-// How many GPUs with NICs a machine has, and how many NICs each: 1 and all where it has no GPU.
+// How many GPUs have NICs of their own, and how many NICs each; 1 and all where there is no GPU.
 std::size_t GpuCount(const sim::Profile& profile);
 std::size_t NicsPerGpu(const sim::Profile& profile);
 

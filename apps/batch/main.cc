@@ -24,6 +24,7 @@
 #include "drydock/apps/common/command_line.h"
 #include "drydock/apps/common/counted_main.h"
 #include "drydock/apps/common/metrics_run.h"
+#include "drydock/apps/common/nic_choice.h"
 #include "drydock/apps/common/ranks/launched_ranks.h"
 #include "drydock/apps/common/report/output_flags.h"
 #include "drydock/apps/common/report/svg_flag.h"
@@ -187,7 +188,13 @@ absl::StatusOr<int> Simulate(const ChosenWorld& world, const std::vector<std::st
   const std::string where = absl::StrCat("simulated efa-direct, two ", choice.profile->name,
                                          " in this process, seed ", world.backend.seed);
   ASSIGN_OR_RETURN(Load load, LoadFromFlags());
+  RETURN_IF_ERROR(
+      RefuseFlags({"nic"}, "is for real NICs: a simulated GPU has those of its switch"));
   if (absl::GetFlag(FLAGS_steps)) {
+    // The loads are the published ones.
+    RETURN_IF_ERROR(RefuseFlags({"gpus", "nics-per-gpu", "page-size", "window", "burst", "policy",
+                                 "threads", "pin", "shard", "lazy", "warm-up", "timeout"},
+                                "goes without --steps only"));
     ASSIGN_OR_RETURN(const std::vector<Step> steps, RunSteps(run, load.pages));
     return Deliver([&](Format format) { return ToText(where, steps, format); }, true);
   }
@@ -205,13 +212,13 @@ absl::StatusOr<int> Simulate(const ChosenWorld& world, const std::vector<std::st
 absl::StatusOr<int> Receive(const TwoProcessRun& run, const coro::TcpAddress& at,
                             const Load& load) {
   RETURN_IF_ERROR(RunReceiver(run, at, load));
-  std::cout << "Data is correct" << std::endl;
+  if (FormatFromFlags() == Format::kText) std::cout << "Data is correct" << std::endl;
   return kExitOk;
 }
 
 absl::StatusOr<int> Send(const BackendChoice& choice, const TwoProcessRun& run,
                          const coro::TcpAddress& to, const Load& load) {
-  const fabric::NicInfo& nic = choice.fabric->nics().front();
+  const fabric::NicInfo& nic = choice.fabric->nics()[run.first_nic];
   Report report;
   report.where = absl::StrCat(std::string(choice.fabric->description()), ", to ", to.ToString());
   report.load = load;
@@ -225,7 +232,7 @@ absl::StatusOr<int> Send(const BackendChoice& choice, const TwoProcessRun& run,
 absl::StatusOr<int> RunLaunched(const BackendChoice& choice, TwoProcessRun run, const Load& load,
                                 const Launch& launch) {
   ASSIGN_OR_RETURN(const std::unique_ptr<LaunchedPairs> pairs, LaunchedPairs::Join(launch));
-  if (FormatFromFlags() == Format::kText) run.log("pair", pairs->Describe());
+  run.log("pair", pairs->Describe());
   if (!pairs->receives()) {
     ASSIGN_OR_RETURN(const coro::TcpAddress to, pairs->FindReceiver(load.timeout));
     return Send(choice, run, to, load);
@@ -243,16 +250,18 @@ absl::StatusOr<int> RunForReal(const ChosenWorld& world, const std::vector<std::
   choice.fabric =
       world.trace.Wrap(std::move(choice.fabric), positional.empty() ? "receiver" : "sender");
   if (absl::GetFlag(FLAGS_steps)) return BadInput("--steps are simulated: without --provider");
-  const fabric::NicInfo& nic = choice.fabric->nics().front();
-  const bool efa = nic.address_format == "FI_ADDR_EFA";
+  ASSIGN_OR_RETURN(const std::size_t first_nic, FindNic(*choice.fabric, world.backend.nic));
+  const bool efa = choice.fabric->nics()[first_nic].address_format == "FI_ADDR_EFA";
   ASSIGN_OR_RETURN(Load load, LoadFromFlags());
   RETURN_IF_ERROR(Complete(load, 1, efa ? choice.fabric->nics().size() : 2, kMeasuredPages, false));
   TwoProcessRun run;
   run.fabric = choice.fabric.get();
   run.seed = world.backend.seed;
+  run.first_nic = first_nic;
   run.progress = true;
-  run.log = [](absl::string_view label, absl::string_view text) {
-    std::cout << absl::StrFormat("%-10s %s", label, text) << std::endl;
+  run.log = [speaks = FormatFromFlags() == Format::kText](absl::string_view label,
+                                                          absl::string_view text) {
+    if (speaks) std::cout << absl::StrFormat("%-10s %s", label, text) << std::endl;
   };
   const std::optional<Launch> launch = FindLaunch();
   if (positional.empty() && launch.has_value() && launch->size > 1) {
@@ -262,6 +271,8 @@ absl::StatusOr<int> RunForReal(const ChosenWorld& world, const std::vector<std::
     return RunLaunched(choice, run, load, *launch);
   }
   if (positional.empty()) {
+    RETURN_IF_ERROR(
+        RefuseFlags({"json", "csv", "svg"}, "is for the sender's result: give an address"));
     ASSIGN_OR_RETURN(const coro::TcpAddress at,
                      coro::TcpAddress::Resolve(absl::GetFlag(FLAGS_listen)));
     return Receive(run, at, load);

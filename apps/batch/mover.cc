@@ -86,7 +86,8 @@ PageSender::PageSender(Engine& engine, MemoryRef memory, RemoteRef target, const
 
 coro::Task<absl::Status> PageSender::WarmUp(coro::Time deadline) {
   const Policy pinned = Policy::kPinned;
-  const std::vector<std::uint32_t> places = PlacesFrom(0, kWarmUpPages, PlacesOf(load_));
+  const auto behind = static_cast<std::uint32_t>(PlacesOf(load_));
+  const std::vector<std::uint32_t> places(kWarmUpPages, behind);
   const PagesShape shape = ShapeOf(places, load_);
   for (std::size_t nic = 0; nic < load_.nics_per_gpu; ++nic) {
     TransferOptions options;
@@ -129,7 +130,7 @@ coro::Task<absl::Status> PageSender::SendEvery(std::uint32_t first, std::uint32_
 
 absl::StatusOr<std::unique_ptr<PageReceiver>> PageReceiver::Expect(Engine& engine, MemoryRef memory,
                                                                    const Load& load) {
-  std::unique_ptr<PageReceiver> receiver(new PageReceiver(std::move(memory)));
+  std::unique_ptr<PageReceiver> receiver(new PageReceiver(std::move(memory), load));
   if (load.warm_up) {
     ASSIGN_OR_RETURN(
         receiver->warm_up_,
@@ -150,6 +151,10 @@ coro::Task<absl::Status> PageReceiver::Receive(coro::Time deadline) {
     CO_RETURN_IF_ERROR(co_await Await(*transfer, deadline));
   }
   co_return absl::OkStatus();
+}
+
+bool PageReceiver::IsComplete(std::uint64_t seed, std::size_t gpu) const {
+  return HoldsPlaces(memory_->bytes().first(PlacesOf(load_) * load_.page_bytes), seed, gpu);
 }
 
 std::uint64_t PageReceiver::duplicates() const {

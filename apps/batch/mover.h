@@ -37,7 +37,8 @@ class PageSender {
  public:
   PageSender(Engine& engine, MemoryRef memory, RemoteRef target, const Load& load);
 
-  // Every NIC writes to every one of the peer's, so that they have met.
+  // Every NIC writes to every one of the peer's, so that they have met; to a place that no page of
+  // Send goes to.
   coro::Task<absl::Status> WarmUp(coro::Time deadline);
   // Writes all pages; returns when all have been completed.
   coro::Task<absl::Status> Send(coro::Time deadline);
@@ -62,15 +63,17 @@ class PageReceiver {
   // Waits for the warm-up; for every page. kDeadlineExceeded: says how many are missing.
   coro::Task<absl::Status> WarmUp(coro::Time deadline);
   coro::Task<absl::Status> Receive(coro::Time deadline);
+  // Whether every place holds the sender's bytes. A place that several pages went to, one after the
+  // other, holds the same bytes after each: those pages are counted, and compared once.
+  bool IsComplete(std::uint64_t seed, std::size_t gpu) const;
   // Announcements of pages that had come before.
   std::uint64_t duplicates() const;
 
-  const MemoryRef& memory() const { return memory_; }
-
  private:
-  explicit PageReceiver(MemoryRef memory) : memory_(std::move(memory)) {}
+  PageReceiver(MemoryRef memory, const Load& load) : memory_(std::move(memory)), load_(load) {}
 
   const MemoryRef memory_;
+  const Load load_;
   std::unique_ptr<Expectation> warm_up_;
   std::vector<std::unique_ptr<Expectation>> transfers_;
 };

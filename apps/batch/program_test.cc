@@ -121,6 +121,8 @@ TEST(RefusalTest, OneLineAndTwo) {
       {"--timeout=0"},
       {"--json", "--csv"},
       {"--steps", "--profile=p5en"},
+      {"--steps", "--gpus=1"},
+      {"--nic=rdmap79s0"},
       {"--svg=/no/such/folder/x.svg", "--gpus=1", "--pages=1"},
       {"127.0.0.1:1"},
       {"one", "two"},
@@ -132,6 +134,12 @@ TEST(RefusalTest, OneLineAndTwo) {
     EXPECT_TRUE(absl::StartsWith(end.err, "batch: ")) << end.err;
     EXPECT_EQ(end.err.find('\n'), end.err.size() - 1) << end.err;
   }
+}
+
+// A machine of fewer NICs than GPUs runs with the defaults, too.
+TEST(SimulatedTest, GpusThatShareNicsAreLeftOut) {
+  EXPECT_EQ(RunForJson({"--profile=g6", "--pages=20"})["nics"].size(), 1u);
+  EXPECT_EQ(RunForJson({"--profile=g7e", "--pages=20"})["nics"].size(), 4u);
 }
 
 #ifdef DRYDOCK_HAVE_LIBFABRIC
@@ -165,6 +173,14 @@ TEST_F(TwoProcessesTest, SeveralEndpointsOfOneSoftwareNic) {
     ASSERT_OK_AND_ASSIGN(const ProcessEnd end, receiver->Finish());
     EXPECT_EQ(end.exit_code, 0) << end;
     EXPECT_EQ(end.LastLine(), "Data is correct");
+  }
+}
+
+TEST_F(TwoProcessesTest, WhatIsForTheOtherSideIsRefused) {
+  for (const char* flag : {"--json", "--csv", "--svg=x.svg", "--nic=none"}) {
+    const ProcessEnd end = kBatch.Run({"--provider=tcp", flag});
+    EXPECT_EQ(end.exit_code, 2) << flag << "\n" << end;
+    EXPECT_THAT(end.out, IsEmpty());
   }
 }
 

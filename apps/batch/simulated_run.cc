@@ -64,7 +64,7 @@ class Machine {
       }
       ASSIGN_OR_RETURN(machine->engines.emplace_back(), Engine::Open(loop, domains, options));
       ASSIGN_OR_RETURN(machine->memories.emplace_back(),
-                       machine->engines.back()->Allocate(PlacesOf(load) * load.page_bytes));
+                       machine->engines.back()->Allocate(MemoryOf(load)));
     }
     return machine;
   }
@@ -116,7 +116,7 @@ class Run {
     CO_RETURN_IF_ERROR(sent);
     result.correct = true;
     for (std::size_t gpu = 0; gpu < load_.gpus; ++gpu) {
-      result.correct = result.correct && HoldsPlaces(there_.memories[gpu]->bytes(), seed_, gpu);
+      result.correct = result.correct && receivers_[gpu]->IsComplete(seed_, gpu);
       result.duplicates += receivers_[gpu]->duplicates();
     }
     co_return result;

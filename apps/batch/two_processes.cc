@@ -38,12 +38,11 @@ constexpr std::uint64_t kMostMemory = std::uint64_t{8} << 30;
 // fewer, several endpoints share one.
 class Side {
  public:
-  static absl::StatusOr<std::unique_ptr<Side>> Open(coro::EventLoop& loop, fabric::Fabric& fabric,
+  static absl::StatusOr<std::unique_ptr<Side>> Open(coro::EventLoop& loop, const TwoProcessRun& run,
                                                     const Load& load) {
     auto side = std::make_unique<Side>();
     side->load_ = load;
-    const std::size_t count = fabric.nics().size();
-    if (load.threads > 0) side->threads_ = MakeThreads(fabric, load);
+    if (load.threads > 0) side->threads_ = MakeThreads(run, load);
     EngineOptions options;
     options.policy = load.policy;
     options.nic.window = load.window;
@@ -52,17 +51,19 @@ class Side {
     options.nic.completion_timeout = load.timeout;
     options.same_nic_only = true;  // NIC i of one side and NIC i of the other are partners
     options.threads = side->threads_.get();
+    options.nics_of_all = load.nics();
     for (std::size_t gpu = 0; gpu < load.gpus; ++gpu) {
+      options.first_of_all = gpu * load.nics_per_gpu;
       std::vector<fabric::Domain*> domains;
       for (std::size_t i = 0; i < load.nics_per_gpu; ++i) {
-        const std::size_t nic = NicOf(fabric, gpu * load.nics_per_gpu + i) % count;
-        ASSIGN_OR_RETURN(auto domain, fabric.OpenDomain(nic));
+        const std::size_t nic = NicOf(run, gpu * load.nics_per_gpu + i);
+        ASSIGN_OR_RETURN(auto domain, run.fabric->OpenDomain(nic));
         domains.push_back(domain.get());
         side->domains_.push_back(std::move(domain));
       }
       ASSIGN_OR_RETURN(side->engines.emplace_back(), Engine::Open(loop, domains, options));
       ASSIGN_OR_RETURN(side->memories.emplace_back(),
-                       side->engines.back()->Allocate(PlacesOf(load) * load.page_bytes));
+                       side->engines.back()->Allocate(MemoryOf(load)));
     }
     if (side->threads_ != nullptr) side->threads_->Start();
     return side;
@@ -86,17 +87,19 @@ class Side {
 
  private:
   // EFA's NICs are all alike; of other providers the first one is meant.
-  static std::size_t NicOf(const fabric::Fabric& fabric, std::size_t number) {
-    return fabric.nics().front().address_format == "FI_ADDR_EFA" ? number : 0;
+  static std::size_t NicOf(const TwoProcessRun& run, std::size_t number) {
+    const auto nics = run.fabric->nics();
+    const bool efa = nics[run.first_nic].address_format == "FI_ADDR_EFA";
+    return (run.first_nic + (efa ? number : 0)) % nics.size();
   }
-  static std::unique_ptr<RailThreads> MakeThreads(const fabric::Fabric& fabric, const Load& load) {
+  static std::unique_ptr<RailThreads> MakeThreads(const TwoProcessRun& run, const Load& load) {
     RailThreadsOptions options;
     options.threads = load.threads;
     if (load.pin) {
-      std::vector<int> nodes;  // by thread
-      for (std::size_t i = 0; i < load.threads; ++i) {
-        const std::size_t nic = i * load.nics() / load.threads;
-        nodes.push_back(fabric.nics()[NicOf(fabric, nic) % fabric.nics().size()].numa_node);
+      std::vector<int> nodes(load.threads);  // of each thread's first NIC
+      for (std::size_t nic = load.nics(); nic-- > 0;) {
+        nodes[RailThreads::ThreadOf(nic, load.nics(), load.threads)] =
+            run.fabric->nics()[NicOf(run, nic)].numa_node;
       }
       options.on_start = [nodes](std::size_t thread) { PinThisThreadToNode(nodes[thread]); };
     }
@@ -129,7 +132,7 @@ class Sender {
   Sender(Side& side, const TwoProcessRun& run)
       : side_(side),
         run_(run),
-        watch_(side.Engines(), side.load(), run.fabric->nics().front().link_gbps, stderr,
+        watch_(side.Engines(), side.load(), run.fabric->nics()[run.first_nic].link_gbps, stderr,
                run.progress && isatty(STDERR_FILENO) != 0) {}
 
   coro::Task<absl::StatusOr<BatchResult>> Go(coro::EpollSelector& io, coro::TcpAddress to) {
@@ -211,7 +214,14 @@ class Receiver {
       : loop_(loop), run_(run), own_(load) {}
 
   coro::Task<absl::Status> Serve(const coro::Descriptor& listener) {
-    CO_ASSIGN_OR_RETURN(const coro::Descriptor peer, co_await coro::Accept(listener));
+    // Its sender is on its way where a launcher has started both; a person's may take its time.
+    const coro::Time patience = run_.announce ? DeadlineOf(own_) : coro::kNever;
+    absl::StatusOr<coro::Descriptor> sender = co_await coro::Accept(listener, patience);
+    if (absl::IsDeadlineExceeded(sender.status())) {
+      co_return absl::DeadlineExceededError("receive: its sender has not come in time");
+    }
+    CO_RETURN_IF_ERROR(sender.status());
+    const coro::Descriptor peer = *std::move(sender);
     const absl::Status ready = co_await GetReady(peer);
     if (!ready.ok()) {
       Ready refusal;
@@ -248,11 +258,11 @@ class Receiver {
     load.pin = own_.pin;
     load.policy = own_.policy;
     load.timeout = own_.timeout;
-    if (PlacesOf(load) * load.page_bytes * load.gpus > kMostMemory) {
+    if (MemoryOf(load) > kMostMemory / load.gpus) {
       co_return absl::InvalidArgumentError("the sender asks for more memory than there is");
     }
     seed_ = hello.seed;
-    CO_ASSIGN_OR_RETURN(side_, Side::Open(loop_, *run_.fabric, load));
+    CO_ASSIGN_OR_RETURN(side_, Side::Open(loop_, run_, load));
     Ready ready;
     for (std::size_t gpu = 0; gpu < load.gpus; ++gpu) {
       const PeerDescriptor there = hello.engines[gpu];
@@ -273,7 +283,7 @@ class Receiver {
   }
   bool IsCorrect() const {
     for (std::size_t gpu = 0; gpu < receivers_.size(); ++gpu) {
-      if (!HoldsPlaces(receivers_[gpu]->memory()->bytes(), seed_, gpu)) return false;
+      if (!receivers_[gpu]->IsComplete(seed_, gpu)) return false;
     }
     return true;
   }
@@ -293,7 +303,7 @@ absl::StatusOr<BatchResult> RunSender(const TwoProcessRun& run, const coro::TcpA
   coro::SteadyClock clock;
   coro::EventLoop loop(clock);
   ASSIGN_OR_RETURN(const auto io, coro::EpollSelector::Open(loop));
-  ASSIGN_OR_RETURN(const auto side, Side::Open(loop, *run.fabric, load));
+  ASSIGN_OR_RETURN(const auto side, Side::Open(loop, run, load));
   Sender sender(*side, run);
   return loop.Run(sender.Go(*io, to));
 }

@@ -4,6 +4,7 @@
 #ifndef DRYDOCK_APPS_BATCH_TWO_PROCESSES_H_
 #define DRYDOCK_APPS_BATCH_TWO_PROCESSES_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -21,6 +22,7 @@ namespace drydock::apps::batch {
 
 struct TwoProcessRun {
   fabric::Fabric* fabric = nullptr;  // outlives the run
+  std::size_t first_nic = 0;  // of the fabric: with EFA, the first of as many as the load has
   std::uint64_t seed = 1;
   bool progress = false;  // on a terminal: a line on standard error
   // A line for a person or a script: "address", "HOST:PORT".
@@ -35,9 +37,10 @@ struct TwoProcessRun {
 absl::StatusOr<BatchResult> RunSender(const TwoProcessRun& run, const coro::TcpAddress& to,
                                       const Load& load);
 
-// Listens at `at`, says where, serves one sender and returns; `load` says the window, the threads
-// and the time-out. kDataLoss: what came is wrong; kInvalidArgument: the sender asks for what
-// cannot be.
+// Listens at `at`, says where, serves one sender and returns; `load` says the policy, the threads
+// and the time-out, the sender everything else. kDataLoss: what came is wrong; kDeadlineExceeded:
+// nobody has come, where `announce` has told the sender, or pages are missing; kInvalidArgument: the
+// sender asks for what cannot be.
 absl::Status RunReceiver(const TwoProcessRun& run, const coro::TcpAddress& at, const Load& load);
 
 }  // namespace drydock::apps::batch

@@ -3,16 +3,24 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "drydock/apps/batch/load.h"
 #include "drydock/apps/batch/mover.h"
 #include "drydock/apps/batch/watch.h"
 #include "drydock/apps/batch/wire_messages.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/async/transfer/engine.h"
 #include "drydock/fabric/async/transfer/immediate.h"
+#include "drydock/fabric/async/transfer/rail_threads.h"
 #include "drydock/sim/profile/profile.h"
+#include "drydock/testing/harness/transfer_hosts.h"
 #include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -21,6 +29,7 @@ namespace drydock::apps::batch {
 namespace {
 
 using ::drydock::testing_matchers::IsOk;
+using fabric::async::transfer::RailThreads;
 
 TEST(LoadTest, TransfersCoverAllPagesAndCanBeNumbered) {
   for (const std::uint64_t pages : {1ull, 7ull, 500ull, 5000ull, 100'000'000ull}) {
@@ -41,13 +50,59 @@ TEST(LoadTest, TransfersCoverAllPagesAndCanBeNumbered) {
 TEST(LoadTest, EveryNicOfAMachineIsOneGpus) {
   for (const sim::Profile& profile : sim::Profiles()) {
     const auto groups = NicsOfGpus(profile, GpuCount(profile), NicsPerGpu(profile));
-    if (profile.nics.size() < GpuCount(profile)) continue;
     ASSERT_THAT(groups, IsOk()) << profile.name;
     std::vector<std::size_t> all;
     for (const auto& group : *groups) all.insert(all.end(), group.begin(), group.end());
     std::sort(all.begin(), all.end());
     EXPECT_EQ(std::unique(all.begin(), all.end()), all.end()) << profile.name;
+    EXPECT_EQ(all.size(), GpuCount(profile) * NicsPerGpu(profile)) << profile.name;
   }
+}
+
+TEST(LoadTest, GpusThatShareNicsAreAsManyAsTheNics) {
+  EXPECT_EQ(GpuCount(**sim::FindProfile("g6")), 1u);
+  EXPECT_EQ(GpuCount(**sim::FindProfile("g7e")), 4u);
+  EXPECT_EQ(GpuCount(**sim::FindProfile("p5")), 8u);
+  const auto refused = NicsOfGpus(**sim::FindProfile("g7e"), 5, 1);
+  EXPECT_EQ(refused.status().message(), "--gpus=5: a g7e has 4 with a NIC of its own");
+}
+
+TEST(LoadTest, ThreadsHaveEqualSharesOfAllNics) {
+  // 8 GPUs of 4 NICs; each thread has a NIC, however many they are.
+  for (const std::size_t threads : {1u, 2u, 8u, 20u, 32u}) {
+    std::vector<std::size_t> nics(threads);
+    for (std::size_t nic = 0; nic < 32; ++nic) ++nics[RailThreads::ThreadOf(nic, 32, threads)];
+    const auto [fewest, most] = std::minmax_element(nics.begin(), nics.end());
+    EXPECT_GE(*fewest, 1u) << threads;
+    EXPECT_LE(*most - *fewest, 1u) << threads;
+  }
+}
+
+// What connections are made with is no page: without the transfers nothing is complete.
+TEST(MoverTest, TheWarmUpWritesToNoPlace) {
+  Load load;
+  load.page_bytes = 4096;
+  load.pages = 3;
+  harness::Cluster hosts(/*hosts=*/2, /*nics=*/1);
+  auto main = [&]() -> coro::Task<absl::Status> {
+    CO_RETURN_IF_ERROR(co_await hosts.Connect());
+    CO_ASSIGN_OR_RETURN(const MemoryRef source, hosts.engine(0).Allocate(MemoryOf(load)));
+    CO_ASSIGN_OR_RETURN(const MemoryRef target, hosts.engine(1).Allocate(MemoryOf(load)));
+    FillPlaces(source->bytes(), 1, 0);
+    CO_ASSIGN_OR_RETURN(const auto receiver, PageReceiver::Expect(hosts.engine(1), target, load));
+    PageSender sender(hosts.engine(0), source, hosts.Import(0, 1, target), load);
+    const coro::Time deadline = coro::After(hosts.loop.Now(), std::chrono::seconds(10));
+    CO_RETURN_IF_ERROR(co_await sender.WarmUp(deadline));
+    CO_RETURN_IF_ERROR(co_await receiver->WarmUp(deadline));
+    const auto places = target->bytes().first(PlacesOf(load) * load.page_bytes);
+    EXPECT_EQ(std::count(places.begin(), places.end(), std::byte{}), std::ssize(places));
+    EXPECT_FALSE(receiver->IsComplete(1, 0));
+    CO_RETURN_IF_ERROR(co_await sender.Send(deadline));
+    CO_RETURN_IF_ERROR(co_await receiver->Receive(deadline));
+    EXPECT_TRUE(receiver->IsComplete(1, 0));
+    co_return absl::OkStatus();
+  };
+  EXPECT_THAT(hosts.loop.Run(main()), IsOk());
 }
 
 TEST(MoverTest, PlacesDifferAndAreChecked) {
@@ -140,6 +195,11 @@ TEST(WireTest, ReadyAndVerdictSurvive) {
   const auto refused = Ready::Parse(ready.Serialize());
   ASSERT_THAT(refused, IsOk());
   EXPECT_EQ(refused->refusal, "no room");
+  // A peer's words are for a person's terminal.
+  ready.refusal = absl::StrCat("no\x1b[2J\n", std::string(10, 'x'));
+  const auto hostile = Ready::Parse(ready.Serialize());
+  ASSERT_THAT(hostile, IsOk());
+  EXPECT_EQ(hostile->refusal, "no?[2J?xxxxxxxxxx");
   Verdict verdict;
   verdict.correct = true;
   verdict.duplicates = 3;

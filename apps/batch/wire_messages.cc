@@ -6,6 +6,7 @@
 #include "drydock/apps/common/wire.h"
 #include "drydock/coro/status_macros.h"
 #include "drydock/fabric/async/transfer/immediate.h"
+#include "drydock/fabric/printable.h"
 
 namespace drydock::apps::batch {
 namespace {
@@ -31,9 +32,10 @@ void Write(WireWriter& writer, const std::string& text) {
 std::span<const std::byte> ReadPart(WireReader& reader) {
   return reader.Bytes(reader.Number<std::uint32_t>());
 }
+// A peer's words, which a person is shown.
 std::string ReadText(WireReader& reader) {
   const std::span<const std::byte> part = ReadPart(reader);
-  return std::string(reinterpret_cast<const char*>(part.data()), part.size());
+  return fabric::Printable({reinterpret_cast<const char*>(part.data()), part.size()}, kMostText);
 }
 
 template <typename T>

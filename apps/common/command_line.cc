@@ -142,6 +142,22 @@ std::vector<std::string> FlagsGiven() {
   return given;
 }
 
+absl::Status RefuseFlags(std::initializer_list<absl::string_view> flags, absl::string_view why) {
+  for (const std::string& given : FlagsGiven()) {
+    if (std::find(flags.begin(), flags.end(), given) == flags.end()) continue;
+    return absl::InvalidArgumentError(absl::StrCat("--", given, " ", why));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AcceptFlags(absl::string_view what, const std::vector<std::string>& accepted) {
+  for (const std::string& given : FlagsGiven()) {
+    if (std::find(accepted.begin(), accepted.end(), given) != accepted.end()) continue;
+    return absl::InvalidArgumentError(absl::StrCat(what, " takes no --", given));
+  }
+  return absl::OkStatus();
+}
+
 std::string HelpText(const Usage& usage) {
   std::string text = absl::StrCat(usage.name, ": ", usage.summary, "\n\n");
   for (absl::string_view line : absl::StrSplit(usage.synopsis, '\n')) {

@@ -8,6 +8,7 @@
 #define DRYDOCK_APPS_COMMON_COMMAND_LINE_H_
 
 #include <functional>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,12 @@ absl::StatusOr<std::vector<std::string>> ParseFlags(const std::vector<std::strin
 
 // Our flags that have another value than their default, as pages write them ("page-size"), sorted.
 std::vector<std::string> FlagsGiven();
+
+// kInvalidArgument when one of `flags` is given: "--vary goes with --search only" for that `why`.
+absl::Status RefuseFlags(std::initializer_list<absl::string_view> flags, absl::string_view why);
+// kInvalidArgument when one of our flags is given that is not in `accepted`: "--steps takes no
+// --window" for `what` --steps.
+absl::Status AcceptFlags(absl::string_view what, const std::vector<std::string>& accepted);
 
 // The text of --help: summary, synopsis, every flag that is defined under apps/ with its default,
 // examples.

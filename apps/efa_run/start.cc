@@ -187,7 +187,7 @@ absl::Status Start(const Request& request) {
   if (profile.device.rdma_read) setenv("FI_EFA_USE_DEVICE_RDMA", "1", 0);
   // It asks for one queue of so many entries an endpoint, and dies of a refusal (double free).
   constexpr std::uint32_t kProvidersQueue = 8192;
-  if (profile.device.max_cq_depth < kProvidersQueue) {
+  if (!request.quiet && profile.device.max_cq_depth < kProvidersQueue) {
     std::fprintf(stderr,
                  "efa-run: on profile %s libfabric's fabric efa opens no endpoint: its completion "
                  "queues have %u entries; efa-direct and programs of libibverbs run\n",

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
+#include "drydock/apps/common/command_line.h"
 #include "drydock/apps/common/fault_flags.h"
 #include "drydock/apps/explore/scenarios.h"
 #include "drydock/coro/status_macros.h"
@@ -156,6 +157,11 @@ absl::Status CheckCombination(const Arguments& arguments, const ScheduleChoice& 
         "--sweep makes its own faults: it takes neither --faults nor --strategy");
   }
   const bool alone = absl::GetFlag(FLAGS_sweep) || arguments.seed.has_value();
+  if (alone) {
+    RETURN_IF_ERROR(RefuseFlags({"seeds", "first-seed", "twice-every"}, "is for many seeds"));
+  } else if (schedule.exhaustive.has_value()) {
+    RETURN_IF_ERROR(RefuseFlags({"seeds", "twice-every"}, "is for many seeds"));
+  }
   if (alone && !absl::GetFlag(FLAGS_until).empty()) {
     return absl::InvalidArgumentError("--until is for many seeds");
   }

@@ -15,6 +15,7 @@
 #include "absl/flags/flag.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "drydock/apps/common/command_line.h"
@@ -415,17 +416,13 @@ absl::Status CheckCapsuleFlags(const std::string& flag, const std::vector<std::s
     return absl::InvalidArgumentError(
         absl::StrCat("--", flag, " takes no argument '", positional[0], "'"));
   }
-  for (const std::string& given : FlagsGiven()) {
-    if (std::find(others.begin(), others.end(), given) != others.end()) continue;
-    return absl::InvalidArgumentError(absl::StrCat("--", flag, " takes no --", given));
-  }
-  return absl::OkStatus();
+  return AcceptFlags(absl::StrCat("--", flag), others);
 }
 
 // A trace is of one run, and so is the capsule of --out.
 absl::Status CheckTrace() {
   const bool one = !absl::GetFlag(FLAGS_seed).empty() && !absl::GetFlag(FLAGS_sweep) &&
-                   absl::GetFlag(FLAGS_strategy) != "exhaustive";
+                   !absl::StartsWith(absl::GetFlag(FLAGS_strategy), "exhaustive");
   if (!absl::GetFlag(FLAGS_picture).empty()) {
     return absl::InvalidArgumentError("--picture is of a small run: with --shrink");
   }
@@ -444,6 +441,9 @@ int Main(int argc, char** argv) {
   if (const absl::Status form = CheckForm(); !form.ok())
     return ReportError(kExploreUsage.name, form);
   if (!positional.empty() && positional[0] == "merge") {
+    const absl::Status alone =
+        AcceptFlags("merge", {"partial", "json", "csv", "coverage", "require-covered"});
+    if (!alone.ok()) return ReportError(kExploreUsage.name, alone);
     return RunMerge({positional.begin() + 1, positional.end()});
   }
   if (const std::string path = absl::GetFlag(FLAGS_replay); !path.empty()) {

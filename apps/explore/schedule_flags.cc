@@ -6,6 +6,7 @@
 #include "absl/flags/flag.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "drydock/apps/common/command_line.h"
 #include "drydock/coro/status_macros.h"
 #include "drydock/sim/explore/schedules.h"
 
@@ -32,10 +33,8 @@ absl::StatusOr<ScheduleChoice> ReadScheduleFlags(const sim::explore::Scenario& s
     if (exhaustive.max_runs > 0) return choice;
     return absl::InvalidArgumentError("--max-runs=0: there is nothing to run");
   }
-  if (absl::GetFlag(FLAGS_no_reduction)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--no-reduction is for --strategy=exhaustive, not for ", name));
-  }
+  RETURN_IF_ERROR(RefuseFlags({"no-reduction", "max-runs"},
+                              absl::StrCat("is for --strategy=exhaustive, not for ", name)));
   ASSIGN_OR_RETURN(choice.strategy, sim::explore::ParseStrategy(name));
   if (choice.strategy.wants_steps) {
     const std::size_t steps = std::max<std::size_t>(1, CountSteps(scenario, seed));

@@ -189,6 +189,7 @@ TEST(ShardProgramTest, BadInputIsOneLineAndTwo) {
                   "not what was asked"},
                  {{"merge"}, "no files: there is nothing to merge"},
                  {{"merge", "/nowhere"}, "/nowhere: no such file"},
+                 {{"merge", "--seed=7", folder}, "merge takes no --seed"},
                  {{"merge", folder}, "cut.results: is cut or was changed"},
                  {{"merge", folder + "/good/ping-pong-00000-of-00001.results", folder + "/good"},
                   "seed 1 is in "}});

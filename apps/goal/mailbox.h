@@ -1,5 +1,5 @@
 // The messages of one rank that have not been received yet, and its receives that have no message
-// yet: matched by source and tag, as MPI does, in the order in which both came.
+// yet: matched by source and tag, in the order in which both came.
 
 #ifndef DRYDOCK_APPS_GOAL_MAILBOX_H_
 #define DRYDOCK_APPS_GOAL_MAILBOX_H_

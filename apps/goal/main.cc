@@ -137,7 +137,9 @@ absl::StatusOr<Input> Load(const std::vector<std::string>& paths, const sim::Pro
   if (pattern.empty() == paths.empty()) {
     return BadInput("what to run: a file of GOAL, the traces of a run, or --pattern");
   }
-  return pattern.empty() ? FromFiles(paths) : FromPattern(pattern, profile);
+  if (!pattern.empty()) return FromPattern(pattern, profile);
+  RETURN_IF_ERROR(RefuseFlags({"machines", "nics", "bytes"}, "goes with --pattern only"));
+  return FromFiles(paths);
 }
 
 absl::StatusOr<int> Write(const Schedule& schedule, const std::string& path) {
@@ -174,6 +176,7 @@ absl::StatusOr<int> Run(const std::vector<std::string>& paths) {
                    sim::FindProfile(absl::GetFlag(FLAGS_profile)));
   ASSIGN_OR_RETURN(const Input input, Load(paths, *profile));
   if (!absl::GetFlag(FLAGS_write).empty()) {
+    RETURN_IF_ERROR(RefuseFlags({"json", "csv", "flows", "seed"}, "is for a run: without --write"));
     return Write(input.schedule, absl::GetFlag(FLAGS_write));
   }
   Scene scene{.source = input.source,

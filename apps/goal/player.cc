@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <queue>
 #include <utility>
 
@@ -15,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "drydock/apps/goal/agenda.h"
 #include "drydock/apps/goal/mailbox.h"
+#include "drydock/apps/goal/send_order.h"
 #include "drydock/coro/status_macros.h"
 #include "drydock/fabric/error.h"
 #include "drydock/fabric/fabric.h"
@@ -89,6 +91,7 @@ class Player {
         poll_takes_(profile.poll_cost),
         machine_(MachineFor(profile, nics_, options.flows)),
         world_(options.seed, machine_, {.checks = options.checks}),
+        order_(schedule.ops().size()),
         due_(std::size_t{schedule.ranks()} * schedule.cpus()) {}
 
   absl::Status Open();
@@ -99,6 +102,9 @@ class Player {
 
   Time now() { return world_.timeline().now(); }
   Nic& NicOf(std::uint32_t rank, std::uint32_t nic) { return ends_[rank * nics_ + nic]; }
+  SendOrder::Way WayOf(OpIndex send) const {
+    return {schedule_.RankOf(send), schedule_.ops()[send].peer, schedule_.ops()[send].tag};
+  }
   std::string Describe(OpIndex op) const;
 
   absl::Status Ready(OpIndex op);
@@ -128,6 +134,7 @@ class Player {
   std::unique_ptr<std::byte, FreeMemory> memory_;
   std::vector<std::unique_ptr<fabric::Fabric>> fabrics_;
   std::vector<Nic> ends_;  // rank * nics_ + NIC
+  SendOrder order_;
   std::vector<Mailbox> mail_;
   std::vector<Time> cpu_free_;        // rank * cpus + CPU
   std::vector<std::uint32_t> waits_;  // by operation: for how many others
@@ -251,6 +258,7 @@ absl::Status Player::Happens(OpIndex op, Moment moment) {
   if (moment == Moment::kBegins) {
     Begin(op);
   } else if (schedule_.ops()[op].kind == Kind::kSend) {
+    order_.Sent(WayOf(op), op);
     ASSIGN_OR_RETURN(const bool sent, Send(op));
     if (!sent) NicOf(schedule_.RankOf(op), schedule_.ops()[op].nic).waiting.push_back(op);
   } else {
@@ -304,9 +312,14 @@ absl::Status Player::PostWaiting(Nic& nic) {
 }
 
 absl::Status Player::Arrived(std::uint32_t rank, const fabric::Completion& completion) {
-  const OpIndex send = *completion.immediate;
-  const auto receive = mail_[rank].Arrived(schedule_.RankOf(send), schedule_.ops()[send].tag, send);
-  return receive.has_value() ? Match(*receive, send) : absl::OkStatus();
+  order_.Arrived(*completion.immediate);
+  const SendOrder::Way way = WayOf(*completion.immediate);
+  while (const std::optional<OpIndex> send = order_.Next(way)) {
+    const auto receive =
+        mail_[rank].Arrived(schedule_.RankOf(*send), schedule_.ops()[*send].tag, *send);
+    if (receive.has_value()) RETURN_IF_ERROR(Match(*receive, *send));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Player::Collect(std::uint32_t index) {

@@ -116,6 +116,20 @@ send 100b to 0 tag 1
   EXPECT_EQ(result.ranks[0].operations, 4u);
 }
 
+// The NIC sends the packets of both in any order: the short one is there long before the other.
+TEST(PlayerTest, MessagesOfOneTagAreReceivedInTheOrderOfTheirSends) {
+  const Schedule schedule = Read(
+      "num_ranks 2\nrank 0 {\na: send 1048576b to 1\nb: send 8b to 1\nb requires a\n}\n"
+      "rank 1 {\na: recv 1048576b from 0\nb: recv 8b from 0\nb requires a\n}");
+  const Schedule at_once = Read(
+      "num_ranks 2\nrank 0 {\nsend 1048576b to 1\nsend 8b to 1\n}\n"
+      "rank 1 {\nrecv 1048576b from 0\nrecv 8b from 0\n}");
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    EXPECT_THAT(Play(schedule, Named("p5"), {.seed = seed}), IsOk()) << seed;
+    EXPECT_THAT(Play(at_once, Named("p5"), {.seed = seed}), IsOk()) << seed;
+  }
+}
+
 TEST(PlayerTest, AReceiveOfAnyTagTakesOnlyItsSource) {
   const PlayResult result =
       Played(Read("num_ranks 3\nrank 0 {\nrecv 1b from 1 tag -1\nrecv 2b from -1 tag 5\n}\n"

@@ -69,7 +69,8 @@ std::string JsonOf(const PlayResult& result, const Scene& scene) {
       {"simulated_s_per_s", PerSecond(SimulatedSeconds(result), scene)},
       {"peak_bytes", scene.peak_bytes}};
   out["rows"] = RowsJson(TableOf(result));
-  return absl::StrCat(out.dump(2), "\n");
+  return absl::StrCat(out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace),
+                      "\n");
 }
 
 }  // namespace

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "absl/flags/declare.h"
@@ -127,6 +129,18 @@ absl::StatusOr<Capture> Load(const std::vector<std::string>& paths) {
   return capture;
 }
 
+// A capture may be all that is left of a run: it is not written over.
+absl::Status CheckSpares(absl::string_view flag, const std::string& written,
+                         const std::vector<std::string>& paths) {
+  for (const std::string& path : paths) {
+    std::error_code absent;
+    if (!std::filesystem::equivalent(path, written, absent)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("--", flag, "=", written, " is the capture that is replayed"));
+  }
+  return absl::OkStatus();
+}
+
 // The same replay once more, observed: it was not known before which one is the last.
 absl::Status Trace(const Capture& capture, const Steered& steered, SteerOptions options,
                    SimulatedFabric fabric, TraceRun& trace) {
@@ -154,13 +168,15 @@ absl::StatusOr<int> Run(const std::vector<std::string>& paths) {
                    IsWord("order", absl::GetFlag(FLAGS_order), "recorded", "free"));
   options.replay.timing = scene.recorded_times ? Timing::kRecorded : Timing::kFast;
   options.keep_order = scene.keep_order;
-  std::unique_ptr<TraceRun> trace;
-  if (!absl::GetFlag(FLAGS_trace).empty() || !absl::GetFlag(FLAGS_trace_data).empty()) {
-    ASSIGN_OR_RETURN(trace, TraceRun::FromFlags(kUsage.name, /*simulated=*/true, scene.seed));
-  }
   ASSIGN_OR_RETURN(const Capture capture, Load(paths));
   ASSIGN_OR_RETURN(const SimulatedFabric fabric, ChooseFabric(capture));
   RETURN_IF_ERROR(CheckFits(capture, fabric));
+  std::unique_ptr<TraceRun> trace;
+  if (!absl::GetFlag(FLAGS_trace).empty() || !absl::GetFlag(FLAGS_trace_data).empty()) {
+    RETURN_IF_ERROR(CheckSpares("trace", absl::GetFlag(FLAGS_trace), paths));
+    RETURN_IF_ERROR(CheckSpares("trace-data", absl::GetFlag(FLAGS_trace_data), paths));
+    ASSIGN_OR_RETURN(trace, TraceRun::FromFlags(kUsage.name, /*simulated=*/true, scene.seed));
+  }
   const absl::string_view name = NameOf(fabric);
   scene.fabric = std::string(name.data(), name.size());
   options.replay.open = [fabric](sim::World& world, sim::Node& node) {

@@ -223,6 +223,24 @@ TEST(ReplayProgramTest, BadInputCostsOneLine) {
   }
 }
 
+// It may be all that is left of a run.
+TEST(ReplayProgramTest, ACaptureIsNotWrittenOver) {
+  const std::string kept = Content(kClient);
+  const std::string copy = Written("copy.json", kept);
+  std::string other_name = copy;
+  other_name.insert(other_name.find_last_of('/'), "/.");
+  for (const std::string& written : {copy, other_name}) {
+    const ProcessEnd end = Replay({"--trace=" + written, kServer, copy});
+    EXPECT_EQ(end.exit_code, 2) << end;
+    EXPECT_THAT(end.err, HasSubstr("is the capture that is replayed"));
+    EXPECT_EQ(Content(copy), kept);
+  }
+  // Nor is an older trace, when the capture is none.
+  const std::string old = Written("old.json", "of yesterday");
+  EXPECT_EQ(Replay({"--trace=" + old, Written("other.json", "{}")}).exit_code, 2);
+  EXPECT_EQ(Content(old), "of yesterday");
+}
+
 // A trace of a replay can be replayed: it shows the same.
 TEST(ReplayProgramTest, ReplayCanBeTraced) {
   const std::string path = TemporaryFile("again.json");

@@ -5,9 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/flags/commandlineflag.h"
 #include "absl/flags/flag.h"
-#include "absl/flags/reflection.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
@@ -125,16 +123,6 @@ absl::StatusOr<std::string> SearchCliffs(const Question& question) {
   return Output(report);
 }
 
-// What only a search looks at is no part of another question.
-absl::Status RefuseFlagsOfSearch() {
-  for (const char* name : {"vary", "seed", "budget", "depth", "times", "confirm"}) {
-    const absl::CommandLineFlag* flag = absl::FindCommandLineFlag(name);
-    if (flag->CurrentValue() == flag->DefaultValue()) continue;
-    return absl::InvalidArgumentError(absl::StrCat("--", name, " goes with --search only"));
-  }
-  return absl::OkStatus();
-}
-
 absl::StatusOr<std::string> Run(const std::vector<std::string>& positional) {
   if (!positional.empty()) {
     return absl::InvalidArgumentError(
@@ -148,11 +136,14 @@ absl::StatusOr<std::string> Run(const std::vector<std::string>& positional) {
     }
     return SearchCliffs(question);
   }
-  RETURN_IF_ERROR(RefuseFlagsOfSearch());
+  RETURN_IF_ERROR(RefuseFlags({"vary", "seed", "budget", "depth", "times", "confirm"},
+                              "goes with --search only"));
   if (absl::GetFlag(FLAGS_steps)) {
     if (question.sweep != Sweep::kNone) {
       return absl::InvalidArgumentError("choose one: --steps or --sweep");
     }
+    // The workloads are the published ones.
+    RETURN_IF_ERROR(AcceptFlags("--steps", {"steps", "profile", "json", "csv", "svg"}));
     ASSIGN_OR_RETURN(const Comparison comparison, Compare(*question.profile));
     return Output(comparison);
   }

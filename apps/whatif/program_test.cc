@@ -53,15 +53,15 @@ TEST(WhatifTest, SaysForAScriptWhatItSaysForAPerson) {
 }
 
 TEST(WhatifTest, SweepsEachThing) {
-  const auto row_count = [](const char* sweep, const char* key, double last) {
-    const Json json =
-        Json::parse(kWhatif.Output({absl::StrCat("--sweep=", sweep), "--nics=4", "--json"}));
+  const auto row_count = [](const char* sweep, const char* key, double last,
+                            const char* nics = "--nics=4") {
+    const Json json = Json::parse(kWhatif.Output({absl::StrCat("--sweep=", sweep), nics, "--json"}));
     EXPECT_EQ(json["sweep"], sweep);
     EXPECT_EQ(json["rows"].back()[key], last);
     return json["rows"].size();
   };
   EXPECT_EQ(row_count("size", "page_bytes", 16 << 20), 19u);
-  EXPECT_EQ(row_count("nics", "nics", 32), 6u);
+  EXPECT_EQ(row_count("nics", "nics", 32, "--window=8"), 6u);
   EXPECT_EQ(row_count("threads", "threads", 4), 3u);
   EXPECT_EQ(row_count("window", "window", 512), 10u);
 }
@@ -208,6 +208,13 @@ TEST(WhatifTest, WhatCannotBeIsRefused) {
               HasSubstr("policy \"fast\" does not exist: round-robin, split"));
   EXPECT_THAT(kWhatif.Refusal({"--sweep=time"}), HasSubstr("there are size, nics"));
   EXPECT_THAT(kWhatif.Refusal({"--steps", "--sweep=size"}), HasSubstr("choose one"));
+  EXPECT_THAT(kWhatif.Refusal({"--steps", "--nics=1"}), HasSubstr("--steps takes no --nics"));
+  EXPECT_THAT(kWhatif.Refusal({"--sweep=window", "--window=3"}),
+              HasSubstr("--window is what --sweep varies"));
+  EXPECT_THAT(kWhatif.Refusal({"--sweep=threads", "--nics=18446744073709551615"}),
+              HasSubstr("NICs, profile p5 has 32"));
+  EXPECT_THAT(kWhatif.Refusal({"--profile=c8gn", "--memory=far"}), HasSubstr("there is one"));
+  EXPECT_THAT(kWhatif.Refusal({"--profile=p5-4xlarge", "--far"}), HasSubstr("there is one"));
   EXPECT_THAT(kWhatif.Refusal({"--steps", "--profile=small"}),
               HasSubstr("there is something of p5, p5en, p6-b200"));
   EXPECT_THAT(kWhatif.Refusal({"--json", "--csv"}), HasSubstr("choose one"));

@@ -5,6 +5,7 @@
 
 #include "absl/flags/flag.h"
 #include "absl/strings/str_cat.h"
+#include "drydock/apps/common/command_line.h"
 #include "drydock/apps/common/units.h"
 #include "drydock/apps/whatif/choices.h"
 #include "drydock/coro/status_macros.h"
@@ -97,7 +98,9 @@ absl::StatusOr<Workload> WorkloadFromFlags(const sim::Profile& profile) {
 // 1, 2, 4, ... up to `most`, and that.
 std::vector<std::uint64_t> Doublings(std::uint64_t first, std::uint64_t most) {
   std::vector<std::uint64_t> values;
-  for (std::uint64_t value = first; value < most; value *= 2) values.push_back(value);
+  for (std::uint64_t value = first; value<most; value = value> most / 2 ? most : value * 2) {
+    values.push_back(value);
+  }
   values.push_back(most);
   return values;
 }
@@ -147,7 +150,14 @@ absl::StatusOr<Question> QuestionFromFlags() {
   Question question;
   ASSIGN_OR_RETURN(question.profile, sim::FindProfile(absl::GetFlag(FLAGS_profile)));
   ASSIGN_OR_RETURN(question.sweep, Choose("sweep", absl::GetFlag(FLAGS_sweep), kSweeps));
+  RETURN_IF_ERROR(RefuseFlags({Name(question.sweep)}, "is what --sweep varies"));
   ASSIGN_OR_RETURN(const Workload load, WorkloadFromFlags(*question.profile));
+  const std::size_t nodes = question.profile->numa_cpus.size();
+  if ((load.far || load.memory == Memory::kFar) && nodes != 2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("far is the other one of two NUMA nodes: of a ", question.profile->name,
+                     nodes == 1 ? " there is one" : absl::StrCat(" there are ", nodes)));
+  }
   question.workloads = Sweeped(*question.profile, load, question.sweep);
   return question;
 }

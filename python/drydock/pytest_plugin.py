@@ -4,6 +4,8 @@
     def test_transfer(drydock_fabric): ...
 """
 
+import re
+
 import pytest
 
 import drydock
@@ -40,6 +42,11 @@ def pytest_generate_tests(metafunc):
     metafunc.parametrize("drydock_fabric", seeds, indirect=True, ids=lambda seed: f"seed{seed}")
 
 
+def _folder_of(node):
+    """A name that no test of another file or class has, and that stays one folder."""
+    return re.sub(r"[^A-Za-z0-9_.\[\]-]+", "_", node.nodeid)
+
+
 @pytest.fixture
 def drydock_fabric(request):
     """A drydock.Fabric with the marker's options, closed after the test."""
@@ -48,7 +55,7 @@ def drydock_fabric(request):
     options["seed"] = request.param
     keep = request.config.getoption("--drydock-keep")
     if keep is not None:
-        options["keep"] = f"{keep}/{request.node.name}"
+        options["keep"] = f"{keep}/{_folder_of(request.node)}"
     try:
         env = drydock.fabric(**options)
     except drydock.NotInstalled as missing:

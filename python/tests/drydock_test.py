@@ -84,6 +84,12 @@ class Processes(unittest.TestCase):
             env.run("true", status=2)
             self.assertIn("no profile 'p9'", env.findings()[0])
 
+    def test_nothing_is_found_in_a_process_that_does_nothing(self):
+        for profile in ("small", "p5"):
+            with drydock.fabric(profile=profile) as env:
+                env.run("true")
+            self.assertEqual(env.findings(), [], profile)
+
     def test_the_folder_goes_unless_it_is_kept(self):
         with drydock.fabric() as env:
             env.run("true")

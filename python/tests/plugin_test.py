@@ -54,7 +54,7 @@ class Plugin(unittest.TestCase):
         with tempfile.TemporaryDirectory() as kept:
             said = self.pytest("--drydock-seed=2", f"--drydock-keep={kept}", "-k", "test_seeds")
             self.assertIn("1 failed, 1 deselected", said)
-            self.assertEqual(sorted(os.listdir(os.path.join(kept, "test_seeds[seed2]"))), ["0-sh.err", "0-sh.out"])
+            self.assertEqual(sorted(os.listdir(os.path.join(kept, "test_cases.py_test_seeds[seed2]"))), ["0-sh.err", "0-sh.out"])
 
 
 if __name__ == "__main__":

@@ -29,7 +29,8 @@ struct PlayOptions {
   // A run without an end goes on, twice as long each time, until its second half is as fast as all
   // before it within this share, or it is kMostLonger times as long. Its rate is then that half's.
   std::optional<double> steady;
-  // A workload that would need more bytes of memory, or packets, is refused.
+  // A workload that would need more bytes of memory, or packets for requests_per_nic, is refused. A
+  // `steady` run may take kMostLonger times those packets.
   std::uint64_t most_bytes = std::uint64_t{2} << 30;
   std::uint64_t most_packets = 1 << 20;
 };

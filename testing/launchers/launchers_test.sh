@@ -16,6 +16,7 @@ expect() {
   shift 4
   echo "== $name"
   timeout 240 "$@" >"$work/out.log" 2>&1 </dev/null || status=$?
+  [ "$status" != 124 ] || fail "$name did not end"
   [ $((status != 0)) = "$wanted" ] || fail "$name ended with $status"
   printed=$(grep -cF -- "$text" "$work/out.log" || true)
   if [ "$count" = some ]; then [ "$printed" -ge 1 ]; else [ "$printed" = "$count" ]; fi || fail "$name: not $count times '$text'"
@@ -48,11 +49,17 @@ under_slurm() {
   expect "srun: a rank that is killed ends the others" 1 0 "Data is correct" \
     srun --quiet --mpi=pmix --nodes=2 --ntasks=3 \
     bash -c 'if [ "$SLURM_PROCID" = 1 ]; then "$@" & sleep 2; kill -9 $!; else exec "$@"; fi' - \
-    "$alltoall" --provider=tcp --tokens=16 --rounds=1000000 --timeout=20
+    "$alltoall" --provider=tcp --tokens=16 --rounds=1000000 --timeout=230
   grep -qF "load      16 tokens" "$work/out.log" || fail "it had not begun"
   expect "srun: a client that cannot start does not hold up its server" 1 1 "1 of 2 clients were served" \
     srun --quiet --mpi=pmix --nodes=2 --ntasks=3 \
     bash -c '[ "$SLURM_PROCID" != 1 ] || set -- "$@" --nic=none; exec "$@"' - "$write" --provider=tcp --page-size=65536 --timeout=5
+  expect "srun: a sender that cannot start does not hold up its receiver" 1 1 "its sender has not come in time" \
+    srun --quiet --mpi=pmix --nodes=2 --ntasks=2 \
+    bash -c '[ "$SLURM_PROCID" != 1 ] || set -- "$@" --nic=none; exec "$@"' - "$batch" --provider=tcp --pages=100 --timeout=5
+  expect "srun: ranks whose output is for a script" 0 0 "Data is correct" \
+    srun --quiet --mpi=pmix --nodes=2 --ntasks=2 "$batch" --provider=tcp --pages=100 --json
+  python3 -m json.tool <"$work/out.log" >/dev/null || fail "it is no JSON"
   expect "srun without PMIx says what to do" 1 some "add --mpi=pmix to srun" \
     srun --quiet --mpi=none --nodes=1 --ntasks=2 "$alltoall" "${small[@]}"
   expect "srun without PMIx, with an address" 0 1 "Data is correct" \

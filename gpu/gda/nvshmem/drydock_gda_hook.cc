@@ -7,6 +7,7 @@
 #include <rdma/fi_errno.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
@@ -88,7 +89,12 @@ int Query(fi_efa_ops_gda* ops, fid_ep* endpoint, fid_cq* cq, drydock::gpu::gda::
                      view.send_done.entries != nullptr && view.send.max_batch != 0 &&
                      drydock::fabric::efa_queue::IsRingSize(view.send.entry_count) &&
                      drydock::fabric::efa_queue::IsRingSize(view.send_done.entry_count);
-  return sound ? 0 : Fail(EIO, "query_qp_wqs", "the provider's queues are not mapped");
+  if (!sound) return Fail(EIO, "query_qp_wqs", "the provider's queues are not mapped");
+  view.send.max_batch = std::min<std::uint32_t>(view.send.max_batch, view.send.entry_count);
+  // Requests of 64 or 128 bytes, completions of 16 or 32.
+  const bool known = (view.send.entry_bytes == 64 || view.send.entry_bytes == 128) &&
+                     (view.send_done.entry_bytes == 16 || view.send_done.entry_bytes == 32);
+  return known ? 0 : Fail(EIO, "query_qp_wqs", "the provider's entries have unknown sizes");
 }
 
 int MapAll(drydock::gpu::gda::QueueView& view) {
@@ -142,6 +148,12 @@ extern "C" int drydock_gda_init_on_ep(fid_domain* domain, fid_ep* endpoint, fid_
 extern "C" void drydock_gda_fini(void) {
   Mapped& mapped = AllMapped();
   const std::lock_guard<std::mutex> lock(mapped.mutex);
+  // A kernel that comes too late finds no queue instead of memory that is gone.
+  const drydock::gpu::gda::QueueView none;
+  const drydock::gpu::gda::QueueState fresh;
+  for (int index = 0; index < DRYDOCK_GDA_MAX_QUEUES && !mapped.pages.empty(); ++index) {
+    drydock_gda_publish(&none, &fresh, index);
+  }
   for (const auto& one : mapped.pages) cudaHostUnregister(reinterpret_cast<void*>(one.first));
   mapped.pages.clear();
 }
