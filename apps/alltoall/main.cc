@@ -145,12 +145,7 @@ absl::StatusOr<Settings> SettingsFromFlags() {
   settings.workload.seed = BackendOptionsFromFlags().seed;
   settings.member.rail_aligned = absl::GetFlag(FLAGS_rail_aligned);
   settings.member.in_place = absl::GetFlag(FLAGS_in_place);
-  const double seconds = absl::GetFlag(FLAGS_timeout);
-  if (!(seconds >= 0.001 && seconds <= 86400)) {
-    return BadInput(absl::StrCat("--timeout=", seconds, " is not between 0.001 and 86400 seconds"));
-  }
-  settings.member.timeout =
-      std::chrono::duration_cast<coro::Duration>(std::chrono::duration<double>(seconds));
+  ASSIGN_OR_RETURN(settings.member.timeout, ParseTimeout(absl::GetFlag(FLAGS_timeout)));
   RETURN_IF_ERROR(ReadLate(settings));
   return settings;
 }

@@ -1,7 +1,6 @@
 // The batch program: see README.md in this folder.
 
 #include <algorithm>
-#include <chrono>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -116,11 +115,7 @@ absl::StatusOr<Load> LoadFromFlags() {
   load.warm_up = absl::GetFlag(FLAGS_warm_up);
   load.gpus = absl::GetFlag(FLAGS_gpus);
   load.nics_per_gpu = absl::GetFlag(FLAGS_nics_per_gpu);
-  const double seconds = absl::GetFlag(FLAGS_timeout);
-  if (!(seconds >= 0.001 && seconds <= 86400)) {
-    return BadInput(absl::StrCat("--timeout=", seconds, " is not between 0.001 and 86400 seconds"));
-  }
-  load.timeout = std::chrono::duration_cast<coro::Duration>(std::chrono::duration<double>(seconds));
+  ASSIGN_OR_RETURN(load.timeout, ParseTimeout(absl::GetFlag(FLAGS_timeout)));
   RETURN_IF_ERROR(CheckRange("page-size", load.page_bytes, 1, kMostPageBytes));
   RETURN_IF_ERROR(CheckRange("pages", load.pages, 0, kMostPages));
   RETURN_IF_ERROR(CheckRange("window", load.window, 1, 32768));

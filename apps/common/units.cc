@@ -1,6 +1,7 @@
 #include "drydock/apps/common/units.h"
 
 #include <array>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 
@@ -84,6 +85,14 @@ absl::StatusOr<std::uint64_t> ParseBytes(absl::string_view text) {
         absl::StrCat(text, " is no size: 4096, 64KiB and 1.5MiB are"));
   }
   return static_cast<std::uint64_t>(bytes);
+}
+
+absl::StatusOr<coro::Duration> ParseTimeout(double seconds) {
+  if (!(seconds >= 0.001 && seconds <= 86400)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--timeout=", seconds, " is not between 0.001 and 86400 seconds"));
+  }
+  return std::chrono::duration_cast<coro::Duration>(std::chrono::duration<double>(seconds));
 }
 
 }  // namespace drydock::apps

@@ -26,6 +26,9 @@ std::string FormatRate(std::uint64_t bytes, coro::Duration duration);
 // number of bytes.
 absl::StatusOr<std::uint64_t> ParseBytes(absl::string_view text);
 
+// What --timeout means: 1 ms to a day, in seconds. kInvalidArgument: another time.
+absl::StatusOr<coro::Duration> ParseTimeout(double seconds);
+
 }  // namespace drydock::apps
 
 #endif  // DRYDOCK_APPS_COMMON_UNITS_H_

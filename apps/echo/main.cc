@@ -1,6 +1,5 @@
 // The echo program: see README.md in this folder.
 
-#include <chrono>
 #include <cstdint>
 #include <iostream>
 #include <memory>
@@ -17,6 +16,7 @@
 #include "drydock/apps/common/report/output_flags.h"
 #include "drydock/apps/common/report/result_table.h"
 #include "drydock/apps/common/trace_flags.h"
+#include "drydock/apps/common/units.h"
 #include "drydock/apps/echo/echo_run.h"
 #include "drydock/coro/status_macros.h"
 #include "drydock/coro/tcp.h"
@@ -67,12 +67,7 @@ absl::StatusOr<EchoOptions> ParseEchoOptions() {
                                  kMostMessageBytes, " bytes"));
   }
   if (options.count == 0) return BadInput("--count=0 asks for nothing");
-  const double seconds = absl::GetFlag(FLAGS_timeout);
-  if (!(seconds >= 0.001 && seconds <= 86400)) {
-    return BadInput(absl::StrCat("--timeout=", seconds, " is not between 0.001 and 86400 seconds"));
-  }
-  options.timeout =
-      std::chrono::duration_cast<coro::Duration>(std::chrono::duration<double>(seconds));
+  ASSIGN_OR_RETURN(options.timeout, ParseTimeout(absl::GetFlag(FLAGS_timeout)));
   return options;
 }
 

@@ -55,7 +55,8 @@ TEST(WhatifTest, SaysForAScriptWhatItSaysForAPerson) {
 TEST(WhatifTest, SweepsEachThing) {
   const auto row_count = [](const char* sweep, const char* key, double last,
                             const char* nics = "--nics=4") {
-    const Json json = Json::parse(kWhatif.Output({absl::StrCat("--sweep=", sweep), nics, "--json"}));
+    const Json json =
+        Json::parse(kWhatif.Output({absl::StrCat("--sweep=", sweep), nics, "--json"}));
     EXPECT_EQ(json["sweep"], sweep);
     EXPECT_EQ(json["rows"].back()[key], last);
     return json["rows"].size();

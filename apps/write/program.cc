@@ -1,6 +1,5 @@
 #include "drydock/apps/write/program.h"
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -61,15 +60,6 @@ absl::StatusOr<std::uint64_t> ParseNumber(const std::string& text, absl::string_
   return absl::InvalidArgumentError(absl::StrCat(what, " '", text, "' is not a whole number"));
 }
 
-absl::StatusOr<coro::Duration> Timeout() {
-  const double seconds = absl::GetFlag(FLAGS_timeout);
-  if (!(seconds >= 0.001 && seconds <= 86400)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--timeout=", seconds, " is not between 0.001 and 86400 seconds"));
-  }
-  return std::chrono::duration_cast<coro::Duration>(std::chrono::duration<double>(seconds));
-}
-
 absl::StatusOr<CompletionMode> Completion() {
   const std::string name = absl::GetFlag(FLAGS_completion);
   for (const CompletionMode mode : {CompletionMode::kCount, CompletionMode::kLast}) {
@@ -86,7 +76,7 @@ absl::StatusOr<Arguments> ParseArguments(const std::vector<std::string>& positio
   arguments.client.page_bytes = absl::GetFlag(FLAGS_page_size);
   arguments.client.page_count = absl::GetFlag(FLAGS_num_pages);
   arguments.client.data_seed = absl::GetFlag(FLAGS_data_seed);
-  ASSIGN_OR_RETURN(arguments.client.silence_timeout, Timeout());
+  ASSIGN_OR_RETURN(arguments.client.silence_timeout, ParseTimeout(absl::GetFlag(FLAGS_timeout)));
   ASSIGN_OR_RETURN(arguments.client.completion, Completion());
   if (positional.size() > 3) {
     return absl::InvalidArgumentError(absl::StrCat("too many arguments: ", positional[3]));

@@ -56,6 +56,37 @@ std::string_view Name(Check check) {
   return "unknown";
 }
 
+bool IsBrokenByACall(Check check) {
+  switch (check) {
+    case Check::kAgainWithoutReading:
+    case Check::kHandleInUse:
+    case Check::kLeaks:
+    case Check::kOneThread:
+    case Check::kPeerIncarnation:
+    case Check::kReceiverNotReady:
+    case Check::kUnacknowledgedEvents:
+    case Check::kUnreadCompletions:
+    case Check::kWorkNotRung:
+      return true;
+    case Check::kAwaiterLifetime:
+    case Check::kBounds:
+    case Check::kBufferRace:
+    case Check::kCompletionQueueCapacity:
+    case Check::kCompletionQueueService:
+    case Check::kConservation:
+    case Check::kContextOwnership:
+    case Check::kImmediateNamespace:
+    case Check::kImmediateVisibility:
+    case Check::kLocalRights:
+    case Check::kOrderIndependence:
+    case Check::kProgress:
+    case Check::kRetryIdempotence:
+    case Check::kUseAfterDeregister:
+      return false;
+  }
+  return false;
+}
+
 std::string ToText(const Finding& finding) {
   return absl::StrCat(std::string(Name(finding.check)), ": ", finding.where, ": ", finding.what,
                       " (", finding.times, finding.times == 1 ? " time" : " times",

@@ -92,6 +92,10 @@ enum class Check : std::uint8_t {
 // As reports and scripts name it: "completion-queue-capacity".
 std::string_view Name(Check check);
 
+// Whether the rule is broken by the call that a program is in when the check finds it. Other rules
+// are seen to be broken by the device, which works while the program does anything.
+bool IsBrokenByACall(Check check);
+
 // One broken rule at one place. The same again counts.
 struct Finding {
   Check check = Check::kCompletionQueueCapacity;

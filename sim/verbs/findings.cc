@@ -22,6 +22,7 @@
 #include "absl/strings/str_join.h"
 #include "drydock/fabric/trace/json_text.h"
 #include "drydock/sim/checks/checks.h"
+#include "drydock/sim/checks/finding.h"
 #include "drydock/sim/verbs/completion_queue.h"
 #include "drydock/sim/verbs/objects.h"
 #include "drydock/sim/verbs/queue_pair.h"
@@ -32,25 +33,6 @@ namespace drydock::sim::verbs {
 namespace {
 
 constexpr int kMostFrames = 32;
-
-// Whether the program breaks the rule by the call that it is in. Elsewhere the device, which works
-// while the program does anything, has found it.
-bool IsOfTheCall(Check check) {
-  switch (check) {
-    case Check::kAgainWithoutReading:
-    case Check::kPeerIncarnation:
-    case Check::kOneThread:
-    case Check::kWorkNotRung:
-    case Check::kUnreadCompletions:
-    case Check::kHandleInUse:
-    case Check::kReceiverNotReady:
-    case Check::kUnacknowledgedEvents:
-    case Check::kLeaks:
-      return true;
-    default:
-      return false;
-  }
-}
 
 std::string NameOf(void* address, const Dl_info& info) {
   const auto offset = [address](const void* from) {
@@ -121,7 +103,7 @@ void Findings::Add(const Finding& finding) {
   }
   Found& found = found_.emplace_back();
   found.finding = finding;
-  if (!ended_ && IsOfTheCall(finding.check)) found.stack = CallStack();
+  if (!ended_ && IsBrokenByACall(finding.check)) found.stack = CallStack();
   std::string line =
       absl::StrCat("finding: ", ProcessName(pid_), ": ", std::string(Name(finding.check)), ": ",
                    finding.where, ": ", finding.what);
