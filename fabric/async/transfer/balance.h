@@ -51,6 +51,9 @@ class Balance {
   // `reachable`: by our NIC and the peer's, whether there is a way at all. `first`: any number,
   // different from sender to sender. Returns the peer's number, from 0 on.
   std::uint32_t AddPeer(const std::vector<std::vector<bool>>& reachable, std::uint64_t first);
+  std::size_t peer_count() const { return peers_.size(); }
+  // The peer's NICs.
+  std::size_t remote_count(std::uint32_t peer) const { return peers_[peer].nics.size(); }
 
   enum class Answer {
     kFound,

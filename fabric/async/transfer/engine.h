@@ -36,19 +36,20 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "drydock/coro/event_loop.h"
-#include "drydock/coro/intrusive_list.h"
 #include "drydock/coro/now_task.h"
 #include "drydock/coro/selector.h"
 #include "drydock/coro/task.h"
 #include "drydock/coro/time.h"
-#include "drydock/coro/wait_list.h"
 #include "drydock/fabric/async/transfer/arrivals.h"
 #include "drydock/fabric/async/transfer/balance.h"
+#include "drydock/fabric/async/transfer/chunk_dispatcher.h"
 #include "drydock/fabric/async/transfer/descriptor.h"
 #include "drydock/fabric/async/transfer/memory.h"
-#include "drydock/fabric/async/transfer/plan.h"
+#include "drydock/fabric/async/transfer/peer_introductions.h"
 #include "drydock/fabric/async/transfer/policy.h"
 #include "drydock/fabric/async/transfer/rail.h"
+#include "drydock/fabric/async/transfer/transfer_request.h"
+#include "drydock/fabric/async/transfer/transfer_table.h"
 #include "drydock/fabric/domain.h"
 #include "drydock/fabric/memory.h"
 
@@ -73,48 +74,6 @@ struct EngineOptions {
   // them, and how many those are. 0: the threads are shared out among this engine's.
   std::size_t first_of_all = 0;
   std::size_t nics_of_all = 0;
-};
-
-// Of one call. Trivially destructible, as everything that is written inside a co_await expression.
-struct TransferOptions {
-  // The transfer's number, which the receiver expects: below kMostTransfers. Reuse a number as late
-  // as possible: until then, late announcements are told apart.
-  std::uint32_t transfer = 0;
-  std::uint32_t first_page = 0;  // number of the first page: several calls may make up one transfer
-  const Policy* policy = nullptr;  // instead of the engine's
-  std::size_t nic = 0;             // of Policy::kPinned
-  coro::Time deadline = coro::kNever;
-};
-
-// One range. It is cut into pieces, which are the transfer's pages; see PiecesOf.
-struct WriteShape {
-  std::uint64_t source_offset = 0;
-  std::uint64_t target_offset = 0;
-  std::uint64_t bytes = 0;
-  std::uint64_t piece_bytes = 0;  // 0: one piece, or with Policy::kSplit one for each NIC
-};
-// How many pages an Engine with so many NICs makes of it: its receiver expects so many.
-std::uint32_t PiecesOf(const WriteShape& shape, Policy policy, std::size_t nics);
-
-// Where the pages are at one end.
-struct PageList {
-  std::span<const std::uint32_t> indices;  // page i is at indices[i]; empty: at i
-  std::uint64_t offset_bytes = 0;          // where index 0 is
-  std::uint64_t stride_bytes = 0;          // from one index to the next; 0: as long as a page
-};
-struct PagesShape {
-  std::uint32_t pages = 0;
-  std::uint64_t page_bytes = 0;
-  PageList from;
-  PageList to;
-};
-
-// One write of a scatter. The writes to one peer are numbered in their order.
-struct ScatterWrite {
-  RemoteRef target;
-  std::uint64_t source_offset = 0;
-  std::uint64_t target_offset = 0;
-  std::uint32_t bytes = 0;
 };
 
 // The counts of one NIC, and its state.
@@ -186,72 +145,34 @@ class Engine final : private coro::Selector {
     return balance_.remote_share(peer, remote_nic).total();
   }
   // Pages that failed and went, or are to go, another way.
-  std::uint64_t reissued_pages() const { return reissued_; }
+  std::uint64_t reissued_pages() const { return dispatcher_.reissued_pages(); }
   const ArrivalCounters& arrival_counters() const { return arrivals_.counters(); }
 
  private:
-  struct Transfer;
-  struct Dispatched;
-  class Lease;
-  class Turn;
-
-  Engine(coro::EventLoop& loop, const EngineOptions& options,
+  Engine(coro::EventLoop& loop, std::span<Domain* const> nics, const EngineOptions& options,
          std::vector<std::unique_ptr<Rail>> rails);
 
   // --- coro::Selector ---
   std::size_t Poll(std::size_t budget) override;
 
-  // --- Submission: engine_calls.cc ---
-  Transfer& NewTransfer(MemoryRef source, const TransferOptions& options);
-  absl::Status ReadScatter(std::span<const ScatterWrite> writes, const TransferOptions& options,
-                           Plan& plan) const;
-  coro::NowTask<absl::Status> Run(Transfer& transfer, coro::Time deadline);
-  // The caller waits no more.
-  void Abandon(Transfer& transfer);
-  void Recycle(Transfer& transfer);
-
-  // --- The loop's turn: engine.cc ---
   std::size_t TakeArrivals(std::size_t nic);
   std::size_t TakeReports(std::size_t nic);
-  void PageFailed(std::size_t nic, const Report& report);
-  void ChunkEnded(std::size_t nic, std::uint32_t id);
-  std::size_t Dispatch();
-  Balance::Answer HandOut(Transfer& transfer);
-  std::uint32_t ChunkOf(const Transfer& transfer) const;
-  void Give(Transfer& transfer, Dispatched chunk);
-  // Of a scatter: chooses the peers' NICs, and returns how many of the pages can go by this NIC.
-  std::uint32_t RouteScatter(Transfer& transfer, const Dispatched& chunk);
-  void Activate(Transfer& transfer);
-  void Fail(Transfer& transfer, absl::Status status);
-  // Nothing more of it is handed out.
-  void Retire(Transfer& transfer);
-  // Finishes it if it is over and done.
-  void Settle(Transfer& transfer);
-  coro::Time Now();
+  // A transfer from `source`, whose plan has no pages yet.
+  Transfer& NewTransfer(MemoryRef source, const TransferOptions& options);
+  // Submits it, and waits until it is finished or the deadline comes.
+  coro::NowTask<absl::Status> Run(Transfer& transfer, coro::Time deadline);
 
   coro::EventLoop& loop_;
   const EngineOptions options_;
-  std::vector<Domain*> domains_;
-  std::vector<std::unique_ptr<Transfer>> transfers_;  // all that there ever were at a time
-  std::vector<Transfer*> idle_;
-  coro::IntrusiveList<Transfer> active_;  // have pages to hand out
-  std::size_t active_count_ = 0;
-  std::uint64_t backlog_bytes_ = 0;  // of active transfers, not handed out yet
+  const std::vector<Domain*> domains_;
+  std::vector<std::unique_ptr<Rail>> rails_;  // the destructor ends them before all that follows
   Balance balance_;
-  std::vector<std::vector<Dispatched>> chunks_;          // by NIC, by id
-  std::vector<std::vector<std::uint32_t>> free_chunks_;  // ids, by NIC
-  std::vector<std::uint64_t> arrived_;                   // by NIC
-  std::vector<std::size_t> peer_nics_;                   // how many each peer has
-  std::vector<Introduction> introductions_;              // of the peer that is being connected
-  std::size_t introductions_open_ = 0;
-  bool connecting_ = false;
-  coro::WaitList introduced_{"its NICs to know the peer"};
+  PeerIntroductions introductions_;
+  TransferTable transfers_;
+  ChunkDispatcher dispatcher_;
   ArrivalTable arrivals_;
-  std::uint64_t reissued_ = 0;
-  bool dirty_ = false;  // there may be something to hand out
-  bool now_is_read_ = false;
-  coro::Time now_{};
-  std::vector<std::unique_ptr<Rail>> rails_;  // go first: then nothing is under way
+  std::vector<std::uint64_t> arrived_;  // by NIC
+  bool dirty_ = false;                  // there may be something to hand out
 };
 
 }  // namespace drydock::fabric::async::transfer

@@ -7,16 +7,19 @@
 #include <thread>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "drydock/coro/time.h"
 #include "drydock/fabric/async/transfer/arrivals.h"
 #include "drydock/fabric/async/transfer/balance.h"
 #include "drydock/fabric/async/transfer/chunk_line.h"
+#include "drydock/fabric/async/transfer/chunk_table.h"
 #include "drydock/fabric/async/transfer/descriptor.h"
 #include "drydock/fabric/async/transfer/immediate.h"
 #include "drydock/fabric/async/transfer/messages.h"
 #include "drydock/fabric/async/transfer/operations.h"
 #include "drydock/fabric/async/transfer/policy.h"
 #include "drydock/fabric/async/transfer/spsc_ring.h"
+#include "drydock/fabric/async/transfer/transfer_table.h"
 #include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -221,6 +224,100 @@ TEST(SpscRingTest, RefusesWhatDoesNotFit) {
   EXPECT_TRUE(ring.TryPop(value));
   EXPECT_EQ(value, 3);
   EXPECT_FALSE(ring.TryPop(value));
+}
+
+// ---- Calls, and the chunks of them that NICs have ----
+
+TEST(ChunkTableTest, EachNicHasIdsOfItsOwnWhichAreUsedAgain) {
+  ChunkTable chunks;
+  chunks.AddNic(2);
+  chunks.AddNic(1);
+  GivenChunk chunk;
+  chunk.first = 10;
+  EXPECT_EQ(chunks.Add(chunk), 0u);
+  chunk.first = 20;
+  EXPECT_EQ(chunks.Add(chunk), 1u);
+  chunk.first = 30;
+  chunk.route.nic = 1;
+  EXPECT_EQ(chunks.Add(chunk), 0u);
+  EXPECT_EQ(chunks.At(0, 0).first, 10u);
+  EXPECT_EQ(chunks.At(0, 1).first, 20u);
+  EXPECT_EQ(chunks.At(1, 0).first, 30u);
+  chunks.At(0, 1).failed.push_back(21);
+  chunks.Remove(0, 1);
+  chunk.first = 40;
+  chunk.route.nic = 0;
+  EXPECT_EQ(chunks.Add(chunk), 1u);
+  EXPECT_EQ(chunks.At(0, 1).first, 40u);
+  EXPECT_TRUE(chunks.At(0, 1).failed.empty());
+}
+
+// Calls of four pages of 10 bytes; the test is their NIC.
+class TransferTableTest : public ::testing::Test {
+ protected:
+  Transfer& Submit() {
+    Transfer& transfer = table_.New();
+    transfer.plan.pages = 4;
+    transfer.plan.page_bytes = 10;
+    transfer.plan.total_bytes = 40;
+    table_.Submit(transfer);
+    return transfer;
+  }
+
+  TransferTable table_;
+};
+
+TEST_F(TransferTableTest, PageThatFailedIsHandedOutOnceMore) {
+  Transfer& transfer = Submit();
+  EXPECT_EQ(table_.backlog_bytes(), 40u);
+  EXPECT_EQ(&table_.PopFront(), &transfer);
+  table_.HandedOut(transfer, 4, 40);
+  EXPECT_EQ(table_.backlog_bytes(), 0u);
+  table_.HandOutAgain(transfer, {.page = 2, .attempts = 1}, 10);
+  EXPECT_EQ(table_.backlog_bytes(), 10u);
+  EXPECT_EQ(table_.queued(), 0u) << "before its chunk has ended";
+  table_.Ended(transfer, 4, 1);
+  ASSERT_EQ(table_.queued(), 1u);
+  EXPECT_EQ(&table_.PopFront(), &transfer);
+  EXPECT_EQ(transfer.redo.back().page, 2u);
+  table_.HandedOut(transfer, 1, 10);
+  EXPECT_FALSE(transfer.HasMore());
+  EXPECT_FALSE(transfer.finished);
+  table_.Ended(transfer, 1, 0);
+  EXPECT_TRUE(transfer.finished);
+  EXPECT_THAT(transfer.failure, IsOk());
+  EXPECT_EQ(transfer.completed, 4u);
+  EXPECT_EQ(table_.backlog_bytes(), 0u);
+}
+
+TEST_F(TransferTableTest, FailureWaitsForThePagesThatAreUnderWay) {
+  Transfer& transfer = Submit();
+  table_.PopFront();
+  table_.HandedOut(transfer, 2, 20);
+  table_.PushBack(transfer);
+  table_.Fail(transfer, absl::UnavailableError("the first"));
+  table_.Fail(transfer, absl::AbortedError("another"));
+  EXPECT_EQ(table_.queued(), 0u);
+  EXPECT_EQ(table_.backlog_bytes(), 0u);
+  EXPECT_FALSE(transfer.finished);
+  table_.Ended(transfer, 2, 1);
+  EXPECT_TRUE(transfer.finished);
+  EXPECT_THAT(transfer.failure, StatusIs(absl::StatusCode::kUnavailable, HasSubstr("the first")));
+}
+
+TEST_F(TransferTableTest, CallThatIsGivenUpIsUsedAgainWhenItsPagesHaveEnded) {
+  Transfer& transfer = Submit();
+  table_.PopFront();
+  table_.HandedOut(transfer, 3, 30);
+  table_.Release(transfer);
+  EXPECT_EQ(table_.backlog_bytes(), 0u);
+  EXPECT_NE(&Submit(), &transfer) << "NICs still read its plan";
+  table_.Ended(transfer, 3, 0);
+  Transfer& again = Submit();
+  EXPECT_EQ(&again, &transfer);
+  EXPECT_EQ(again.completed, 0u);
+  EXPECT_TRUE(again.HasMore());
+  EXPECT_FALSE(again.abandoned);
 }
 
 // ---- Policies, balance ----
