@@ -14,7 +14,7 @@
 #include <thread>
 #include <utility>
 
-#include "drydock/sim/verbs/end.h"
+#include "drydock/sim/verbs/testing/end.h"
 #include "gtest/gtest.h"
 
 namespace drydock::sim_testing {

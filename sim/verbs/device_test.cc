@@ -12,9 +12,9 @@
 #include <string>
 
 #include "drydock/sim/profile/profile.h"
-#include "drydock/sim/verbs/end.h"
 #include "drydock/sim/verbs/newer_functions.h"
-#include "drydock/sim/verbs/profile_in_use.h"
+#include "drydock/sim/verbs/testing/end.h"
+#include "drydock/sim/verbs/testing/profile_in_use.h"
 #include "gtest/gtest.h"
 
 namespace drydock::sim_testing {

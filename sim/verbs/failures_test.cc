@@ -18,8 +18,8 @@
 #include <string>
 #include <vector>
 
-#include "drydock/sim/verbs/end.h"
 #include "drydock/sim/verbs/settings.h"
+#include "drydock/sim/verbs/testing/end.h"
 #include "gtest/gtest.h"
 
 namespace drydock::sim_testing {

@@ -17,8 +17,8 @@
 #include "drydock/fabric/efa_queue/receive_wqe.h"
 #include "drydock/fabric/efa_queue/ring.h"
 #include "drydock/fabric/efa_queue/wqe.h"
-#include "drydock/sim/verbs/end.h"
 #include "drydock/sim/verbs/newer_functions.h"
+#include "drydock/sim/verbs/testing/end.h"
 #include "gtest/gtest.h"
 
 namespace drydock::sim_testing {

@@ -26,10 +26,10 @@
 #include "drydock/sim/efa_address.h"
 #include "drydock/sim/hosts/host.h"
 #include "drydock/sim/profile/profile.h"
-#include "drydock/sim/verbs/end.h"
 #include "drydock/sim/verbs/newer_abi.h"
-#include "drydock/sim/verbs/profile_in_use.h"
 #include "drydock/sim/verbs/settings.h"
+#include "drydock/sim/verbs/testing/end.h"
+#include "drydock/sim/verbs/testing/profile_in_use.h"
 #include "gtest/gtest.h"
 
 namespace drydock::sim_testing {

@@ -7,7 +7,7 @@
 
 #include <cerrno>
 
-#include "drydock/sim/verbs/end.h"
+#include "drydock/sim/verbs/testing/end.h"
 #include "gtest/gtest.h"
 
 namespace {

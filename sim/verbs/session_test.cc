@@ -15,9 +15,9 @@
 #include <thread>
 #include <vector>
 
-#include "drydock/sim/verbs/end.h"
 #include "drydock/sim/verbs/newer_functions.h"
-#include "drydock/sim/verbs/two_ends.h"
+#include "drydock/sim/verbs/testing/end.h"
+#include "drydock/sim/verbs/testing/two_ends.h"
 #include "gtest/gtest.h"
 
 namespace drydock::sim_testing {

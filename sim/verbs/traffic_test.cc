@@ -13,8 +13,8 @@
 #include <utility>
 #include <vector>
 
-#include "drydock/sim/verbs/end.h"
-#include "drydock/sim/verbs/two_ends.h"
+#include "drydock/sim/verbs/testing/end.h"
+#include "drydock/sim/verbs/testing/two_ends.h"
 #include "gtest/gtest.h"
 
 namespace drydock::sim_testing {

@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "drydock/sim/verbs/end.h"
 #include "drydock/sim/verbs/newer_functions.h"
+#include "drydock/sim/verbs/testing/end.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -2,8 +2,8 @@
 // domain, two completion queues, a queue pair that is ready, and some memory. For tests, which use
 // the interface itself for all that they look at.
 
-#ifndef DRYDOCK_SIM_VERBS_END_H_
-#define DRYDOCK_SIM_VERBS_END_H_
+#ifndef DRYDOCK_SIM_VERBS_TESTING_END_H_
+#define DRYDOCK_SIM_VERBS_TESTING_END_H_
 
 #include <infiniband/efadv.h>
 #include <infiniband/verbs.h>
@@ -137,4 +137,4 @@ bool Holds(std::span<const std::byte> bytes, unsigned seed);
 
 }  // namespace drydock::sim_testing
 
-#endif  // DRYDOCK_SIM_VERBS_END_H_
+#endif  // DRYDOCK_SIM_VERBS_TESTING_END_H_

@@ -1,7 +1,7 @@
 // The profile of the simulated devices that the environment names.
 
-#ifndef DRYDOCK_SIM_VERBS_PROFILE_IN_USE_H_
-#define DRYDOCK_SIM_VERBS_PROFILE_IN_USE_H_
+#ifndef DRYDOCK_SIM_VERBS_TESTING_PROFILE_IN_USE_H_
+#define DRYDOCK_SIM_VERBS_TESTING_PROFILE_IN_USE_H_
 
 #include <cstdlib>
 
@@ -21,4 +21,4 @@ inline const sim::DeviceAttributes& Device() { return ProfileInUse().device; }
 
 }  // namespace drydock::sim_testing
 
-#endif  // DRYDOCK_SIM_VERBS_PROFILE_IN_USE_H_
+#endif  // DRYDOCK_SIM_VERBS_TESTING_PROFILE_IN_USE_H_

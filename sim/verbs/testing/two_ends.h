@@ -1,7 +1,7 @@
 // The fixture of tests between two NICs of a machine.
 
-#ifndef DRYDOCK_SIM_VERBS_TWO_ENDS_H_
-#define DRYDOCK_SIM_VERBS_TWO_ENDS_H_
+#ifndef DRYDOCK_SIM_VERBS_TESTING_TWO_ENDS_H_
+#define DRYDOCK_SIM_VERBS_TESTING_TWO_ENDS_H_
 
 #include <infiniband/verbs.h>
 
@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <span>
 
-#include "drydock/sim/verbs/end.h"
+#include "drydock/sim/verbs/testing/end.h"
 #include "gtest/gtest.h"
 
 namespace drydock::sim_testing {
@@ -50,4 +50,4 @@ inline std::span<const std::byte> Bytes(const End& end, std::size_t offset, std:
 
 }  // namespace drydock::sim_testing
 
-#endif  // DRYDOCK_SIM_VERBS_TWO_ENDS_H_
+#endif  // DRYDOCK_SIM_VERBS_TESTING_TWO_ENDS_H_

@@ -1,4 +1,4 @@
-#include "drydock/sim/verbs/end.h"
+#include "drydock/sim/verbs/testing/end.h"
 
 #include <endian.h>
 
@@ -12,8 +12,8 @@
 #include "drydock/coro/keyed_bytes.h"
 #include "drydock/sim/testing/unique_name.h"
 #include "drydock/sim/verbs/newer_abi.h"
-#include "drydock/sim/verbs/profile_in_use.h"
 #include "drydock/sim/verbs/settings.h"
+#include "drydock/sim/verbs/testing/profile_in_use.h"
 #include "gtest/gtest.h"
 
 namespace drydock::sim_testing {
