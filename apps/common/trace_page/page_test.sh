@@ -56,7 +56,7 @@ what_is_computed() {
 }
 
 large_trace() {
-  ./synthetic_trace $EVENTS | ./trace_html >"$WORK/large.html"
+  testing/synthetic_trace $EVENTS | ./trace_html >"$WORK/large.html"
   local drawn try
   for try in 1 2 3; do  # whatever else the machine does makes it slower, nothing makes it faster
     browse --dump-dom "file://$WORK/large.html" >"$WORK/document"
