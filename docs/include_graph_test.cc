@@ -84,6 +84,15 @@ TEST(IncludeGraphTest, ObjectsToWhatIsNotBelow) {
   EXPECT_THAT(Objection("sim/nowhere/x.h", "sim/random.h"), HasSubstr("lacks sim/nowhere"));
 }
 
+// A header is none, whatever its name: others include it.
+bool IsTest(const fs::path& file) { return file.filename().string().ends_with("_test.cc"); }
+
+TEST(IncludeGraphTest, ATestIsASourceOfThatName) {
+  EXPECT_TRUE(IsTest("sim/device/nic_test.cc"));
+  EXPECT_FALSE(IsTest("sim/device/nic.cc"));
+  EXPECT_FALSE(IsTest("sim/device/nic_test.h"));
+}
+
 // Calls `visit` with each file below a folder and each file of `others` that it includes. Tests put
 // together what they need, so their own sources are left out.
 void ForEachInclude(const std::string& folder, const std::string& others,
@@ -92,8 +101,7 @@ void ForEachInclude(const std::string& folder, const std::string& others,
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(Root() / folder)) {
     const fs::path file = fs::relative(entry.path(), Root());
     const std::string extension = file.extension();
-    if ((extension != ".h" && extension != ".cc") || file.stem().string().ends_with("_test"))
-      continue;
+    if ((extension != ".h" && extension != ".cc") || IsTest(file)) continue;
     const std::string text = ReadFile(entry.path());
     for (std::sregex_iterator include(text.begin(), text.end(), kInclude), end; include != end;
          ++include) {

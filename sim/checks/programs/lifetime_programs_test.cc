@@ -19,7 +19,8 @@
 #include "drydock/coro/task.h"
 #include "drydock/fabric/context_owner.h"
 #include "drydock/sim/checks/checks.h"
-#include "drydock/sim/checks/programs/program_test.h"
+#include "drydock/sim/checks/programs/twin_programs.h"
+#include "drydock/sim/cluster/two_nodes.h"
 #include "drydock/sim/device/observer.h"
 #include "gtest/gtest.h"
 
@@ -470,8 +471,8 @@ const Program kPrograms[] = {
     GOOD(OwnerOutlivesItsEndpoint),
     GOOD(OwnerOfARefusedWriteDies),
     GOOD(FrameOfAnAwaiterIsDestroyedAfterTheEnd),
-    GOOD_ASYNC(DropsAnAwaitOfFabricAsync),
-    GOOD_ASYNC(GivesUpAnAwaitOfFabricAsync),
+    GOOD(DropsAnAwaitOfFabricAsync),
+    GOOD(GivesUpAnAwaitOfFabricAsync),
     BAD(kOneThread, ReadsTheQueueWhileAnotherThreadPosts),
     BAD(kOneThread, PostsAReceiveWhileAnotherThreadSends),
     BAD(kOneThread, ReadsTheQueueOfReceivesWhileAnotherThreadSends),

@@ -12,7 +12,8 @@
 #include "drydock/coro/sleep.h"
 #include "drydock/coro/task.h"
 #include "drydock/sim/checks/checks.h"
-#include "drydock/sim/checks/programs/program_test.h"
+#include "drydock/sim/checks/programs/twin_programs.h"
+#include "drydock/sim/cluster/two_nodes.h"
 #include "gtest/gtest.h"
 
 namespace drydock::sim_testing {
@@ -326,7 +327,7 @@ const Program kPrograms[] = {
     GOOD(PollsAndWaits),
     GOOD(PollsManyTimesAndGivesUp),
     GOOD(PollsManyQueuesAFewTimesEach),
-    GOOD_ASYNC(SleepsInALoop),
+    GOOD(SleepsInALoop),
 };
 
 INSTANTIATE_TEST_SUITE_P(Progress, ProgramTest, ::testing::ValuesIn(kPrograms), NameOf);

@@ -4,12 +4,13 @@
 //   const Program kPrograms[] = {BAD(kRetryIdempotence, PostsTwice), GOOD(PostsOnce)};
 //   INSTANTIATE_TEST_SUITE_P(Retries, ProgramTest, ::testing::ValuesIn(kPrograms), NameOf);
 
-#ifndef DRYDOCK_SIM_CHECKS_PROGRAMS_PROGRAM_TEST_H_
-#define DRYDOCK_SIM_CHECKS_PROGRAMS_PROGRAM_TEST_H_
+#ifndef DRYDOCK_SIM_CHECKS_PROGRAMS_TWIN_PROGRAMS_H_
+#define DRYDOCK_SIM_CHECKS_PROGRAMS_TWIN_PROGRAMS_H_
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -18,7 +19,6 @@
 #include "drydock/fabric/error.h"
 #include "drydock/sim/checks/checks.h"
 #include "drydock/sim/checks/finding.h"
-#include "drydock/sim/cluster/two_nodes.h"
 #include "drydock/sim/testing/lab.h"
 #include "gtest/gtest.h"
 
@@ -69,41 +69,37 @@ struct Pair {
   }
 
   Lab lab;
+  sim::World& world = lab.world();
   Side& a;
   Side& b;
 };
 
 struct Program {
+  // `program` runs on machines of its own: a Pair, or others that have a `world`.
+  template <typename Machines>
+  Program(const char* name_of_it, std::optional<sim::Check> what_it_breaks,
+          void (*program)(Machines&))
+      : name(name_of_it), breaks(what_it_breaks), run([program] {
+          Machines machines;
+          program(machines);
+          return machines.world.checks().TakeFindings();
+        }) {}
+
   const char* name;
   std::optional<sim::Check> breaks;
-  void (*in_pair)(Pair&) = nullptr;
-  void (*in_nodes)(sim::TwoNodes&) = nullptr;
-
-  std::vector<sim::Finding> Run() const {
-    if (in_pair != nullptr) {
-      Pair pair;
-      in_pair(pair);
-      return pair.lab.world().checks().TakeFindings();
-    }
-    sim::TwoNodes nodes;
-    in_nodes(nodes);
-    return nodes.world.checks().TakeFindings();
-  }
+  std::function<std::vector<sim::Finding>()> run;
 };
 
 inline void PrintTo(const Program& program, std::ostream* out) { *out << program.name; }
 
 #define BAD(check, program) \
-  ::drydock::sim_testing::Program { #program, ::drydock::sim::Check::check, &program }
-#define GOOD(program) \
-  ::drydock::sim_testing::Program { #program, std::nullopt, &program }
-#define GOOD_ASYNC(program) \
-  ::drydock::sim_testing::Program { #program, std::nullopt, nullptr, &program }
+  ::drydock::sim_testing::Program(#program, ::drydock::sim::Check::check, &program)
+#define GOOD(program) ::drydock::sim_testing::Program(#program, std::nullopt, &program)
 
 class ProgramTest : public ::testing::TestWithParam<Program> {};
 
 TEST_P(ProgramTest, IsFoundOutByItsCheckAndNoOther) {
-  const std::vector<sim::Finding> findings = GetParam().Run();
+  const std::vector<sim::Finding> findings = GetParam().run();
   for (const sim::Finding& finding : findings) {
     EXPECT_EQ(GetParam().breaks, finding.check) << sim::ToText(finding);
   }
@@ -113,7 +109,7 @@ TEST_P(ProgramTest, IsFoundOutByItsCheckAndNoOther) {
 TEST_P(ProgramTest, TheSameSeedFindsTheSame) {
   const auto texts = [] {
     std::string text;
-    for (const sim::Finding& finding : GetParam().Run()) text += sim::ToText(finding) + "\n";
+    for (const sim::Finding& finding : GetParam().run()) text += sim::ToText(finding) + "\n";
     return text;
   };
   const std::string first = texts();
@@ -124,4 +120,4 @@ inline std::string NameOf(const ::testing::TestParamInfo<Program>& info) { retur
 
 }  // namespace drydock::sim_testing
 
-#endif  // DRYDOCK_SIM_CHECKS_PROGRAMS_PROGRAM_TEST_H_
+#endif  // DRYDOCK_SIM_CHECKS_PROGRAMS_TWIN_PROGRAMS_H_
