@@ -162,7 +162,7 @@ TEST_F(TwoProcessTest, ClientKilledInItsTransferCostsTheOthersNothing) {
 
 TEST_F(TwoProcessTest, StoppedClientIsGivenUpAndTheNextOneServed) {
   StartServer({"--timeout=8"});
-  for (int attempt = 0; attempt < 20; ++attempt) {
+  for (int attempt = 0; attempt < 80; ++attempt) {
     auto client = Start({kPatient, address_});
     const std::string session = WaitForTransfer();
     client->Signal(SIGSTOP);
