@@ -214,8 +214,7 @@ absl::StatusOr<std::unique_ptr<Ranks>> Meet(Session& session, coro::EventLoop& l
                                             coro::EpollSelector& io, const Settings& settings,
                                             const std::vector<std::string>& positional) {
   const coro::Time deadline = coro::After(loop.Now(), settings.member.timeout);
-  std::optional<Launch> launch = FindLaunch();
-  if (launch.has_value() && launch->size == 1) launch.reset();  // a shell of a job, for one
+  const std::optional<Launch> launch = FindLaunch();
   if (positional.empty() && launch.has_value()) {
     RETURN_IF_ERROR(RefuseFlags({"listen"}, "is for processes that nobody started together"));
     return JoinLaunch(*launch);

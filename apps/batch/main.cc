@@ -189,7 +189,7 @@ absl::StatusOr<int> Simulate(const ChosenWorld& world, const std::vector<std::st
     // The loads are the published ones.
     RETURN_IF_ERROR(RefuseFlags({"gpus", "nics-per-gpu", "page-size", "window", "burst", "policy",
                                  "threads", "pin", "shard", "lazy", "warm-up", "timeout"},
-                                "goes without --steps only"));
+                                "is for one load: without --steps"));
     ASSIGN_OR_RETURN(const std::vector<Step> steps, RunSteps(run, load.pages));
     return Deliver([&](Format format) { return ToText(where, steps, format); }, true);
   }
@@ -259,7 +259,7 @@ absl::StatusOr<int> RunForReal(const ChosenWorld& world, const std::vector<std::
     if (speaks) std::cout << absl::StrFormat("%-10s %s", label, text) << std::endl;
   };
   const std::optional<Launch> launch = FindLaunch();
-  if (positional.empty() && launch.has_value() && launch->size > 1) {
+  if (positional.empty() && launch.has_value()) {
     if (absl::GetFlag(FLAGS_listen) != kListen) {
       return BadInput("--listen is for processes that nobody started together");
     }

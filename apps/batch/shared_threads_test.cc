@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <set>
 #include <span>
@@ -85,7 +86,7 @@ TEST(SharedThreadsTest, EveryThreadHasItsShareOfTheNicsOfAllEngines) {
     }
     engines.push_back(
         Engine::Open(loop, domains,
-                     {.threads = &threads, .first_of_all = 2 * engine, .nics_of_all = 4})
+                     {.threads = &threads, .first_shared_nic = 2 * engine, .shared_nics = 4})
             .value());
   }
   threads.Start();
@@ -97,8 +98,14 @@ TEST(SharedThreadsTest, EveryThreadHasItsShareOfTheNicsOfAllEngines) {
   threads.Stop();
   EXPECT_EQ(readers.size(), 4u);
   Domain* const one[] = {nics.front().get()};
-  EXPECT_THAT(Engine::Open(loop, one, {.threads = &threads, .first_of_all = 4, .nics_of_all = 4}),
-              StatusIs(absl::StatusCode::kInvalidArgument));
+  for (const std::size_t first : {std::size_t{4}, SIZE_MAX}) {
+    for (const std::size_t shared : {0, 4}) {
+      EXPECT_THAT(
+          Engine::Open(loop, one,
+                       {.threads = &threads, .first_shared_nic = first, .shared_nics = shared}),
+          StatusIs(absl::StatusCode::kInvalidArgument));
+    }
+  }
 }
 
 }  // namespace

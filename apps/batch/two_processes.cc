@@ -51,9 +51,9 @@ class Side {
     options.nic.completion_timeout = load.timeout;
     options.same_nic_only = true;  // NIC i of one side and NIC i of the other are partners
     options.threads = side->threads_.get();
-    options.nics_of_all = load.nics();
+    options.shared_nics = load.nics();
     for (std::size_t gpu = 0; gpu < load.gpus; ++gpu) {
-      options.first_of_all = gpu * load.nics_per_gpu;
+      options.first_shared_nic = gpu * load.nics_per_gpu;
       std::vector<fabric::Domain*> domains;
       for (std::size_t i = 0; i < load.nics_per_gpu; ++i) {
         const std::size_t nic = NicOf(run, gpu * load.nics_per_gpu + i);

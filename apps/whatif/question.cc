@@ -98,9 +98,9 @@ absl::StatusOr<Workload> WorkloadFromFlags(const sim::Profile& profile) {
 // 1, 2, 4, ... up to `most`, and that.
 std::vector<std::uint64_t> Doublings(std::uint64_t first, std::uint64_t most) {
   std::vector<std::uint64_t> values;
-  for (std::uint64_t value = first; value<most; value = value> most / 2 ? most : value * 2) {
-    values.push_back(value);
-  }
+  std::uint64_t value = first;
+  for (; value <= most / 2; value *= 2) values.push_back(value);  // twice as much is a number
+  if (value < most) values.push_back(value);
   values.push_back(most);
   return values;
 }

@@ -210,9 +210,7 @@ absl::StatusOr<int> RunSession(Session& session, const Arguments& arguments,
   ASSIGN_OR_RETURN(const Roles roles, session.RolesFor(arguments.server.has_value()));
   if (roles.client) return Fetch(session, arguments, places);
   const std::optional<Launch> launch = FindLaunch();
-  if (launch.has_value() && launch->size > 1) {
-    return RunRank(session, arguments, places, *launch);
-  }
+  if (launch.has_value()) return RunRank(session, arguments, places, *launch);
   return Serve(session, arguments, places, nullptr);
 }
 

@@ -2,6 +2,7 @@
 // them together.
 
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -226,6 +227,25 @@ TEST(ShardRunTest, SurvivesEveryKill) {
   }
   EXPECT_GE(kills, 1);
   EXPECT_EQ(ReadAll(path), FormatResults(whole));
+}
+
+// There may be hours of somebody's work: it is not taken for nothing, and replaced.
+TEST(ShardRunTest, ResultsThatCannotBeReadAreNotReplaced) {
+  const std::string loop = Path("loop");
+  std::remove(loop.c_str());
+  ASSERT_EQ(symlink(loop.c_str(), loop.c_str()), 0);
+  const std::string folder = Path("folder");
+  mkdir(folder.c_str(), 0755);
+  for (const std::string& path : {loop, folder}) {
+    struct stat before {};
+    ASSERT_EQ(lstat(path.c_str(), &before), 0);
+    const auto results = ExploreShard(MixedScenario(), Seeds(10), Part(0, 2, path));
+    EXPECT_FALSE(results.ok()) << path;
+    EXPECT_FALSE(absl::IsNotFound(ReadResults(path).status())) << path;
+    struct stat after {};
+    ASSERT_EQ(lstat(path.c_str(), &after), 0);
+    EXPECT_EQ(after.st_ino, before.st_ino) << path;
+  }
 }
 
 TEST(ShardRunTest, FileOfSomethingElseIsRefused) {

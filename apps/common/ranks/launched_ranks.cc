@@ -42,6 +42,8 @@ std::optional<Launch> FindLaunch(const GetVariable& variable) {
     if (!rank.has_value() || !size.has_value() || *rank >= *size) continue;
     found = Launch{names.launcher, *rank, *size, variable("PMIX_NAMESPACE") != nullptr};
   }
+  // One rank was started together with nobody: a shell of a job, for example, in which more follow.
+  if (found.has_value() && found->size == 1) return std::nullopt;
   return found;
 }
 
@@ -50,7 +52,6 @@ std::optional<Launch> FindLaunch() {
 }
 
 absl::StatusOr<std::unique_ptr<Ranks>> JoinLaunch(const Launch& launch) {
-  if (launch.size == 1) return std::move(MakeLocalRanks(1).front());
   if (launch.has_pmix) return JoinByPmix(launch.rank, launch.size);
   return absl::UnimplementedError(
       absl::StrCat(launch.launcher, " started ", launch.size, " ranks without PMIx",

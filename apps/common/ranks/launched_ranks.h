@@ -24,14 +24,14 @@ namespace drydock::apps {
 struct Launch {
   std::string launcher;  // "srun", "mpirun"
   std::size_t rank = 0;
-  std::size_t size = 1;
+  std::size_t size = 2;   // 2 or more
   bool has_pmix = false;  // otherwise a rank knows its number, and not where the others are
 };
 
 using GetVariable = std::function<const char*(const char* name)>;
 
-// Absent: no launcher, or variables that make no sense. A batch script of Slurm is
-// no rank, though its environment names one: only tasks of srun are.
+// Absent: no launcher, one that started a single rank, or variables that make no sense. A batch
+// script of Slurm is no rank, though its environment names one: only tasks of srun are.
 std::optional<Launch> FindLaunch(const GetVariable& variable);
 std::optional<Launch> FindLaunch();  // of this process
 

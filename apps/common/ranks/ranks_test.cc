@@ -302,13 +302,14 @@ TEST(LaunchTest, NoLauncher) {
   EXPECT_FALSE(FindIn({{"SLURM_PROCID", "one"}, {"SLURM_STEP_NUM_TASKS", "8"}}).has_value());
 }
 
-TEST(LaunchTest, OneRankIsThereByItself) {
-  const std::optional<Launch> launch =
-      FindIn({{"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "1"}});
-  ASSERT_TRUE(launch.has_value());
-  const auto ranks = JoinLaunch(*launch);
-  ASSERT_THAT(ranks, IsOk());
-  EXPECT_EQ((*ranks)->size(), 1u);
+TEST(LaunchTest, OneRankIsNoLaunch) {
+  EXPECT_FALSE(FindIn({{"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "1"}}).has_value());
+  // Nor is it one of the launcher that started its launcher.
+  EXPECT_FALSE(FindIn({{"SLURM_PROCID", "1"},
+                       {"SLURM_STEP_NUM_TASKS", "2"},
+                       {"OMPI_COMM_WORLD_RANK", "0"},
+                       {"OMPI_COMM_WORLD_SIZE", "1"}})
+                   .has_value());
 }
 
 TEST(LaunchTest, WithoutPmixOneLineSaysWhatToDo) {

@@ -49,10 +49,11 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Open(coro::EventLoop& loop,
         absl::StrCat("open transfer engine: ", nics.size(), " NICs and ", options.attempts,
                      " attempts; it takes 1 to ", kMostNics, ", and 1 or more"));
   }
-  if (options.nics_of_all > 0 && options.first_of_all + nics.size() > options.nics_of_all) {
-    return absl::InvalidArgumentError(absl::StrCat("open transfer engine: NICs ",
-                                                   options.first_of_all, " and on of ",
-                                                   options.nics_of_all, " are not ", nics.size()));
+  const std::size_t shared = options.shared_nics == 0 ? nics.size() : options.shared_nics;
+  if (options.first_shared_nic > shared || nics.size() > shared - options.first_shared_nic) {
+    return absl::InvalidArgumentError(absl::StrCat("open transfer engine: ", nics.size(),
+                                                   " NICs from number ", options.first_shared_nic,
+                                                   " on, of ", shared, " that share threads"));
   }
   for (const std::uint32_t nic : options.near_first) {
     if (nic < nics.size()) continue;
@@ -81,8 +82,9 @@ Engine::Engine(coro::EventLoop& loop, std::span<Domain* const> nics, const Engin
     if (options_.threads == nullptr) {
       rails_[i]->Attach(loop);
     } else {
-      const std::size_t all = options_.nics_of_all;
-      options_.threads->Add(*rails_[i], options_.first_of_all + i, all == 0 ? rails_.size() : all);
+      const std::size_t shared = options_.shared_nics;
+      options_.threads->Add(*rails_[i], options_.first_shared_nic + i,
+                            shared == 0 ? rails_.size() : shared);
     }
   }
   loop_.AddSelector(*this);

@@ -70,10 +70,10 @@ struct EngineOptions {
   // The NICs' threads, not started yet; null: everything is on the engine's loop. Outlives the
   // engine, and is stopped before it dies.
   RailThreads* threads = nullptr;
-  // Where engines share the threads: the number of this engine's first NIC among the NICs of all of
-  // them, and how many those are. 0: the threads are shared out among this engine's.
-  std::size_t first_of_all = 0;
-  std::size_t nics_of_all = 0;
+  // Where several engines share the threads: how many NICs all of them have, and the number of this
+  // engine's first one among those; its others follow. 0 NICs: the threads are this engine's alone.
+  std::size_t first_shared_nic = 0;
+  std::size_t shared_nics = 0;
 };
 
 // The counts of one NIC, and its state.
