@@ -7,7 +7,6 @@
 #include <cstdlib>
 #include <deque>
 #include <memory>
-#include <optional>
 #include <queue>
 #include <utility>
 
@@ -91,7 +90,7 @@ class Player {
         poll_takes_(profile.poll_cost),
         machine_(MachineFor(profile, nics_, options.flows)),
         world_(options.seed, machine_, {.checks = options.checks}),
-        order_(schedule.ops().size()),
+        order_(schedule),
         due_(std::size_t{schedule.ranks()} * schedule.cpus()) {}
 
   absl::Status Open();
@@ -102,9 +101,6 @@ class Player {
 
   Time now() { return world_.timeline().now(); }
   Nic& NicOf(std::uint32_t rank, std::uint32_t nic) { return ends_[rank * nics_ + nic]; }
-  SendOrder::Way WayOf(OpIndex send) const {
-    return {schedule_.RankOf(send), schedule_.ops()[send].peer, schedule_.ops()[send].tag};
-  }
   std::string Describe(OpIndex op) const;
 
   absl::Status Ready(OpIndex op);
@@ -258,7 +254,7 @@ absl::Status Player::Happens(OpIndex op, Moment moment) {
   if (moment == Moment::kBegins) {
     Begin(op);
   } else if (schedule_.ops()[op].kind == Kind::kSend) {
-    order_.Sent(WayOf(op), op);
+    order_.Sent(op);
     ASSIGN_OR_RETURN(const bool sent, Send(op));
     if (!sent) NicOf(schedule_.RankOf(op), schedule_.ops()[op].nic).waiting.push_back(op);
   } else {
@@ -312,14 +308,11 @@ absl::Status Player::PostWaiting(Nic& nic) {
 }
 
 absl::Status Player::Arrived(std::uint32_t rank, const fabric::Completion& completion) {
-  order_.Arrived(*completion.immediate);
-  const SendOrder::Way way = WayOf(*completion.immediate);
-  while (const std::optional<OpIndex> send = order_.Next(way)) {
+  return order_.Arrived(*completion.immediate, [&](OpIndex send) {
     const auto receive =
-        mail_[rank].Arrived(schedule_.RankOf(*send), schedule_.ops()[*send].tag, *send);
-    if (receive.has_value()) RETURN_IF_ERROR(Match(*receive, *send));
-  }
-  return absl::OkStatus();
+        mail_[rank].Arrived(schedule_.RankOf(send), schedule_.ops()[send].tag, send);
+    return receive.has_value() ? Match(*receive, send) : absl::OkStatus();
+  });
 }
 
 absl::Status Player::Collect(std::uint32_t index) {

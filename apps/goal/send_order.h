@@ -4,41 +4,49 @@
 #ifndef DRYDOCK_APPS_GOAL_SEND_ORDER_H_
 #define DRYDOCK_APPS_GOAL_SEND_ORDER_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <list>
-#include <optional>
-#include <tuple>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
 #include "drydock/apps/goal/schedule.h"
+#include "drydock/coro/status_macros.h"
 
 namespace drydock::apps::goal {
 
-// Not thread-safe.
+// A message that is the only one of its source, target and tag, as most are, costs a look. Not
+// thread-safe.
 class SendOrder {
  public:
-  using Way = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;  // source, target, tag
+  explicit SendOrder(const Schedule& schedule);
 
-  // Of schedules of so many operations.
-  explicit SendOrder(std::size_t operations) : arrived_(operations) {}
-
-  void Sent(const Way& way, OpIndex send) { under_way_[way].push_back(send); }
-  void Arrived(OpIndex send) { arrived_[send] = true; }
-  // The next message of this way that may be received, if it has arrived.
-  std::optional<OpIndex> Next(const Way& way) {
-    const auto line = under_way_.find(way);
-    if (line == under_way_.end() || !arrived_[line->second.front()]) return std::nullopt;
-    const OpIndex send = line->second.front();
-    line->second.pop_front();
-    if (line->second.empty()) under_way_.erase(line);
-    return send;
+  // This operation sends its message now.
+  void Sent(OpIndex send) {
+    if (line_of_[send] != kAlone) lines_[line_of_[send]].push_back(send);
+  }
+  // Its message has arrived. Calls receive(send) for each one that may be received now, the earliest
+  // first, until that fails. REQUIRES: it was sent.
+  template <typename Receive>
+  absl::Status Arrived(OpIndex send, Receive receive) {
+    if (line_of_[send] == kAlone) return receive(send);
+    Line& line = lines_[line_of_[send]];
+    arrived_[send] = true;
+    while (!line.empty() && arrived_[line.front()]) {
+      const OpIndex first = line.front();
+      line.pop_front();
+      RETURN_IF_ERROR(receive(first));
+    }
+    return absl::OkStatus();
   }
 
  private:
-  absl::flat_hash_map<Way, std::list<OpIndex>> under_way_;  // or held; in the order of the sends
-  std::vector<bool> arrived_;                               // by operation
+  static constexpr std::uint32_t kAlone = UINT32_MAX;
+
+  using Line = std::list<OpIndex>;  // under way or held; in the order of the sends
+
+  std::vector<std::uint32_t> line_of_;  // by operation: a place in lines_, or kAlone
+  std::vector<Line> lines_;
+  std::vector<bool> arrived_;  // by operation; not of those that are alone
 };
 
 }  // namespace drydock::apps::goal
