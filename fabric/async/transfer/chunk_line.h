@@ -29,15 +29,13 @@ class ChunkLine {
   bool empty() const { return head_ == tail_; }
   const Chunk& chunk(std::uint32_t id) const { return works_[id].chunk; }
 
-  // Calls see(chunk, page of its plan) for each page of the line from the next one on, until that
-  // returns false.
+  // Calls see(chunk, first page, pages) for the pages of each chunk that are in the line, in order,
+  // until that returns false.
   template <typename See>
   void Look(See see) const {
     for (std::size_t at = head_; at != tail_; ++at) {
       const Work& work = works_[line_[at & (line_.size() - 1)]];
-      for (std::uint32_t i = work.left; i < work.chunk.count; ++i) {
-        if (!see(work.chunk, work.chunk.first + i)) return;
-      }
+      if (!see(work.chunk, work.chunk.first + work.left, work.chunk.count - work.left)) return;
     }
   }
   // The next page leaves the line. REQUIRES: not empty().

@@ -2,8 +2,8 @@
 
 namespace drydock::fabric::async::transfer {
 
-std::optional<ChunkPage> Operations::EndAny() {
-  if (room() == slots_.size()) return std::nullopt;
+const ChunkPage* Operations::EndAny() {
+  if (room() == slots_.size()) return nullptr;
   std::uint32_t number = 0;
   while (!slots_[number].under_way) ++number;
   return Free(number);

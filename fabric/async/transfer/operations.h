@@ -42,19 +42,20 @@ class Operations {
     slot.since = now;
     slot.under_way = true;
   }
-  // What a completion with this context ends; none: nothing of that name is under way.
-  std::optional<ChunkPage> End(Context context) {
+  // What a completion with this context ends, valid until the next Begin; null: nothing of that name
+  // is under way. No std::optional: GCC 12 builds one in parts, and reads it too soon after.
+  const ChunkPage* End(Context context) {
     const auto name = static_cast<std::uint64_t>(context);
     const auto number = static_cast<std::uint32_t>(name);
     if (number >= slots_.size()) [[unlikely]]
-      return std::nullopt;
+      return nullptr;
     const Slot& slot = slots_[number];
     if (!slot.under_way || slot.generation != name >> 32) [[unlikely]]
-      return std::nullopt;
+      return nullptr;
     return Free(number);
   }
-  // Ends any one; none: nothing is under way.
-  std::optional<ChunkPage> EndAny();
+  // Ends any one, likewise; null: nothing is under way.
+  const ChunkPage* EndAny();
 
   // The one that is under way for longest.
   std::optional<Aged> Oldest() const;
@@ -69,11 +70,11 @@ class Operations {
     coro::Time since{};
   };
 
-  ChunkPage Free(std::uint32_t number) {
+  const ChunkPage* Free(std::uint32_t number) {
     slots_[number].under_way = false;
     ++slots_[number].generation;
     free_.push_back(number);
-    return slots_[number].page;
+    return &slots_[number].page;
   }
 
   std::vector<Slot> slots_;

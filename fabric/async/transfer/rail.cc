@@ -149,7 +149,7 @@ std::size_t Rail::ReadCompletions(std::size_t budget) {
 
 void Rail::Complete(const Completion& completion) {
   if (completion.context.has_value()) [[likely]] {
-    if (const auto page = operations_.End(*completion.context)) [[likely]]
+    if (const ChunkPage* const page = operations_.End(*completion.context)) [[likely]]
       return EndPage(*page, completion);
     return Count(life_sign_.TakeAnswer(*completion.context) ? counters_.answers : counters_.stray);
   }
@@ -223,22 +223,27 @@ std::size_t Rail::PostBurst() {
 
 std::size_t Rail::Gather(std::size_t most) {
   std::size_t count = 0;
-  line_.Look([&](const Chunk& chunk, std::uint32_t page) {
+  line_.Look([&](const Chunk& chunk, std::uint32_t first, std::uint32_t pages) {
     const Plan& plan = *chunk.plan;
-    const PagePlace place = plan.PlaceOf(page, chunk.remote);
-    const RemoteMemory& target = *plan.targets[place.destination];
-    const Path& path = paths_.To(target.peer(), place.remote);
-    if (path.peer == kNoPeer || (path.failed && !chunk.again)) [[unlikely]]
-      return false;
-    const RemoteBuffer& base = target.base(place.remote);
-    WriteRequest& request = requests_[count];
-    request.source = {plan.source->bytes().data() + place.source_offset, place.bytes,
-                      plan.source->local_key(index_)};
-    request.target = {base.address + place.target_offset, base.key};
-    request.peer = path.peer;
-    request.immediate = MakeImmediate(plan.transfer, place.sequence);
-    request.context = operations_.NextContext(count);
-    return ++count < most;
+    std::byte* const source = plan.source->bytes().data();
+    const std::uint64_t local_key = plan.source->local_key(index_);
+    const auto end = first + std::min<std::uint64_t>(pages, most - count);
+    for (std::uint32_t page = first; page < end; ++page) {
+      const PagePlace place = plan.PlaceOf(page, chunk.remote);
+      const RemoteMemory& target = *plan.targets[place.destination];
+      const Path& path = paths_.To(target.peer(), place.remote);
+      if (path.peer == kNoPeer || (path.failed && !chunk.again)) [[unlikely]]
+        return false;
+      const RemoteBuffer& base = target.base(place.remote);
+      WriteRequest& request = requests_[count];
+      request.source = {source + place.source_offset, place.bytes, local_key};
+      request.target = {base.address + place.target_offset, base.key};
+      request.peer = path.peer;
+      request.immediate = MakeImmediate(plan.transfer, place.sequence);
+      request.context = operations_.NextContext(count);
+      ++count;
+    }
+    return count < most;
   });
   return count;
 }
@@ -319,7 +324,7 @@ void Rail::EndAll() {
   endpoint_->Close().IgnoreError();
   Completion canceled;
   canceled.error = ErrorCode::kCanceled;
-  while (const auto page = operations_.EndAny()) EndPage(*page, canceled);
+  while (const ChunkPage* const page = operations_.EndAny()) EndPage(*page, canceled);
 }
 
 }  // namespace drydock::fabric::async::transfer

@@ -46,20 +46,20 @@ TEST(OperationsTest, AContextNamesOnePageOnce) {
   EXPECT_EQ(operations.room(), 0u);
   EXPECT_EQ(operations.Oldest()->page.page, 5u);
   EXPECT_EQ(operations.End(second)->page, 6u);
-  EXPECT_FALSE(operations.End(second).has_value());
+  EXPECT_EQ(operations.End(second), nullptr);
   // Its place is the next one's, under another name.
   const Context third = operations.NextContext(0);
   EXPECT_NE(third, second);
   operations.Begin({.chunk = 3, .page = 7}, start + 3s);
-  EXPECT_FALSE(operations.End(second).has_value());
+  EXPECT_EQ(operations.End(second), nullptr);
   EXPECT_EQ(operations.End(first)->chunk, 1u);
   EXPECT_EQ(operations.Oldest()->since, start + 3s);
   operations.Postpone(10s);
   EXPECT_EQ(operations.Oldest()->since, start + 13s);
   EXPECT_EQ(operations.EndAny()->page, 7u);
-  EXPECT_FALSE(operations.EndAny().has_value());
+  EXPECT_EQ(operations.EndAny(), nullptr);
   EXPECT_FALSE(operations.Oldest().has_value());
-  EXPECT_FALSE(operations.End(Context{UINT64_MAX}).has_value());
+  EXPECT_EQ(operations.End(Context{UINT64_MAX}), nullptr);
 }
 
 TEST(ChunkLineTest, PagesLeaveInOrderAndAChunkEndsWithItsLast) {
@@ -68,18 +68,18 @@ TEST(ChunkLineTest, PagesLeaveInOrderAndAChunkEndsWithItsLast) {
   line.Add({.id = 2, .first = 10, .count = 2});
   line.Add({.id = 0, .first = 50, .count = 1});
   std::vector<std::uint32_t> seen;
-  line.Look([&](const Chunk&, std::uint32_t page) {
-    seen.push_back(page);
-    return true;
-  });
-  EXPECT_THAT(seen, ElementsAre(10, 11, 50));
+  const auto look = [&](bool goes_on) {
+    seen.clear();
+    line.Look([&](const Chunk&, std::uint32_t first, std::uint32_t pages) {
+      seen.insert(seen.end(), {first, pages});
+      return goes_on;
+    });
+  };
+  look(true);
+  EXPECT_THAT(seen, ElementsAre(10, 2, 50, 1));
   EXPECT_EQ(line.Take().page, 10u);
-  seen.clear();
-  line.Look([&](const Chunk&, std::uint32_t page) {
-    seen.push_back(page);
-    return false;
-  });
-  EXPECT_THAT(seen, ElementsAre(11));
+  look(false);
+  EXPECT_THAT(seen, ElementsAre(11, 1));
   EXPECT_FALSE(line.EndPage(2));
   EXPECT_EQ(line.Take().page, 11u);
   const ChunkPage last = line.Take();
