@@ -1,5 +1,5 @@
 // The folders of sim include each other in one direction only: each those that come before it in
-// the order below, which docs/architecture.md draws.
+// the order below, which docs/architecture.md draws. Those of gpu/gda likewise.
 //
 // Reads the source tree itself, so that a new file or folder is looked at without being listed.
 
@@ -18,6 +18,7 @@
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
@@ -131,6 +132,24 @@ TEST(IncludeGraphTest, SimAndGpuMeetInTwoPlaces) {
     EXPECT_THAT(file.string(), StartsWith("gpu/gda/")) << included;
   });
   EXPECT_GT(looked_at, 10);
+}
+
+// The queues that a device drives, then the operations on them, then the machines that run both.
+TEST(IncludeGraphTest, FoldersOfGdaIncludeOnlyThoseBelow) {
+  int looked_at = 0;
+  ForEachInclude("gpu/gda/queue", "gpu/gda",
+                 [&](const fs::path& file, const std::string& included) {
+                   ++looked_at;
+                   EXPECT_THAT(included, StartsWith("gpu/gda/queue/")) << file;
+                 });
+  ForEachInclude(
+      "gpu/gda/device", "gpu/gda", [&](const fs::path& file, const std::string& included) {
+        if (file.string().starts_with("gpu/gda/device/testing/")) return;
+        ++looked_at;
+        EXPECT_THAT(included, AnyOf(StartsWith("gpu/gda/device/"), StartsWith("gpu/gda/queue/")))
+            << file;
+      });
+  EXPECT_GT(looked_at, 20);
 }
 
 TEST(IncludeGraphTest, ThePageDrawsTheOrder) {

@@ -14,7 +14,7 @@
 #include "drydock/apps/common/device_choice.h"
 #include "drydock/apps/common/metrics_run.h"
 #include "drydock/apps/common/trace_flags.h"
-#include "drydock/gpu/gda/channel.h"
+#include "drydock/gpu/gda/queue/channel.h"
 #include "drydock/gpu/gda/sim_pair.h"
 
 namespace drydock::apps {

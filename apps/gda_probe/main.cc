@@ -19,7 +19,7 @@
 #include "drydock/apps/common/report/result_table.h"
 #include "drydock/coro/status_macros.h"
 #include "drydock/gpu/gda/launcher.h"
-#include "drydock/gpu/gda/queue.h"
+#include "drydock/gpu/gda/queue/queue.h"
 #include "drydock/gpu/gda/sim_pair.h"
 #include "drydock/sim/profile/profile.h"
 #include "nlohmann/json.hpp"

@@ -9,9 +9,9 @@
 
 #include "absl/status/statusor.h"
 #include "drydock/coro/status_macros.h"
-#include "drydock/gpu/gda/device_ops.h"
 #include "drydock/gpu/gda/host_pages.h"
-#include "drydock/gpu/gda/queue.h"
+#include "drydock/gpu/gda/queue/device_ops.h"
+#include "drydock/gpu/gda/queue/queue.h"
 
 namespace drydock::gpu::gda {
 

@@ -10,7 +10,7 @@
 #include <cstring>
 #include <memory>
 
-#include "drydock/gpu/gda/device_queue.h"
+#include "drydock/gpu/gda/queue/device_queue.h"
 #include "drydock/gpu/gda/testing/test_bed.h"
 #include "drydock/sim/random.h"
 #include "drydock/sim/testing/lab.h"

@@ -1,4 +1,4 @@
-// What kernels are told, and what they tell.
+// What kernels are told. What they tell: device/kernel_report.h.
 
 #ifndef DRYDOCK_GPU_GDA_KERNEL_ARGUMENTS_H_
 #define DRYDOCK_GPU_GDA_KERNEL_ARGUMENTS_H_
@@ -6,9 +6,10 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "drydock/gpu/gda/channel.h"
+#include "drydock/gpu/gda/device/kernel_report.h"
+#include "drydock/gpu/gda/queue/channel.h"
+#include "drydock/gpu/gda/queue/transfer.h"
 #include "drydock/gpu/gda/shared_queue.h"
-#include "drydock/gpu/gda/transfer.h"
 
 namespace drydock::gpu::gda {
 
@@ -29,15 +30,6 @@ enum class Kernel : std::uint8_t {
   kMoeCombineCopies,
 };
 inline constexpr int kKernels = 13;
-
-// What came of it, in memory that the host sees.
-struct KernelReport {
-  Outcome outcome = Outcome::kTimedOut;
-  std::uint32_t failures = 0;
-  std::uint32_t status = 0;       // EFA's, of the last failure
-  std::uint64_t done = 0;         // transfers; wrong bytes
-  std::uint64_t nanoseconds = 0;  // from before the first to after the last, on the device's clock
-};
 
 // put(raddr, src, n, lkey, rkey): blocking.
 struct PutArguments {

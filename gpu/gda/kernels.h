@@ -9,12 +9,12 @@
 #include <cstdint>
 
 #include "drydock/gpu/gda/bare_loop.h"
-#include "drydock/gpu/gda/channel.h"
-#include "drydock/gpu/gda/device_ops.h"
 #include "drydock/gpu/gda/kernel_arguments.h"
+#include "drydock/gpu/gda/queue/channel.h"
+#include "drydock/gpu/gda/queue/device_ops.h"
+#include "drydock/gpu/gda/queue/transfer.h"
 #include "drydock/gpu/gda/shared_queue.h"
 #include "drydock/gpu/gda/team_writes.h"
-#include "drydock/gpu/gda/transfer.h"
 
 namespace drydock::gpu::gda {
 

@@ -14,7 +14,7 @@
 #include "drydock/gpu/device_memory.h"
 #include "drydock/gpu/gda/grid.h"
 #include "drydock/gpu/gda/kernels.h"
-#include "drydock/gpu/gda/queue.h"
+#include "drydock/gpu/gda/queue/queue.h"
 
 namespace drydock::gpu::gda {
 

@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "drydock/gpu/gda/libfabric_queue.h"
-#include "drydock/gpu/gda/queue.h"
+#include "drydock/gpu/gda/queue/queue.h"
 
 namespace drydock::gpu::gda {
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "drydock/coro/keyed_random.h"
-#include "drydock/gpu/gda/stand_in_stores.h"
+#include "drydock/gpu/gda/queue/stand_in_stores.h"
 
 namespace drydock::gpu::gda {
 

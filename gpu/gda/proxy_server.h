@@ -12,7 +12,7 @@
 #include "drydock/fabric/completion_queue.h"
 #include "drydock/fabric/endpoint.h"
 #include "drydock/gpu/gda/host_pages.h"
-#include "drydock/gpu/gda/proxy_ring.h"
+#include "drydock/gpu/gda/queue/proxy_ring.h"
 
 namespace drydock::gpu::gda {
 

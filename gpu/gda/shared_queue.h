@@ -16,9 +16,9 @@
 
 #include "drydock/fabric/efa_queue/cqe.h"
 #include "drydock/fabric/efa_queue/wqe.h"
-#include "drydock/gpu/gda/device_ops.h"
-#include "drydock/gpu/gda/queue.h"
-#include "drydock/gpu/gda/transfer.h"
+#include "drydock/gpu/gda/queue/device_ops.h"
+#include "drydock/gpu/gda/queue/queue.h"
+#include "drydock/gpu/gda/queue/transfer.h"
 
 namespace drydock::gpu::gda {
 

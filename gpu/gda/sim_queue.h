@@ -25,7 +25,7 @@
 #include "drydock/fabric/efa_queue/wqe.h"
 #include "drydock/fabric/endpoint.h"
 #include "drydock/gpu/gda/host_pages.h"
-#include "drydock/gpu/gda/queue.h"
+#include "drydock/gpu/gda/queue/queue.h"
 #include "drydock/gpu/gda/queue_fault.h"
 #include "drydock/sim/driver/queue_access.h"
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "drydock/gpu/gda/bell_ringer.h"
-#include "drydock/gpu/gda/device_queue.h"
+#include "drydock/gpu/gda/queue/device_queue.h"
 #include "drydock/gpu/gda/testing/test_bed.h"
 #include "drydock/sim/testing/lab.h"
 #include "gmock/gmock.h"

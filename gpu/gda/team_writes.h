@@ -9,11 +9,11 @@
 #include <cstdint>
 
 #include "drydock/fabric/efa_queue/prepared_send.h"
-#include "drydock/gpu/gda/channel.h"
-#include "drydock/gpu/gda/device_ops.h"
-#include "drydock/gpu/gda/device_queue.h"
 #include "drydock/gpu/gda/kernel_arguments.h"
-#include "drydock/gpu/gda/transfer.h"
+#include "drydock/gpu/gda/queue/channel.h"
+#include "drydock/gpu/gda/queue/device_ops.h"
+#include "drydock/gpu/gda/queue/device_queue.h"
+#include "drydock/gpu/gda/queue/transfer.h"
 
 namespace drydock::gpu::gda {
 

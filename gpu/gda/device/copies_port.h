@@ -12,7 +12,7 @@
 #include "drydock/gpu/gda/device/payload.h"
 #include "drydock/gpu/gda/device/port.h"
 #include "drydock/gpu/gda/device/views.h"
-#include "drydock/gpu/gda/device_ops.h"
+#include "drydock/gpu/gda/queue/device_ops.h"
 
 namespace drydock::gpu::gda {
 

@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "drydock/gpu/gda/device/kernel_report.h"
 #include "drydock/gpu/gda/device/moe.h"
 #include "drydock/gpu/gda/device/port.h"
-#include "drydock/gpu/gda/kernel_arguments.h"
 
 namespace drydock::gpu::gda {
 

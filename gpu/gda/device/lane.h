@@ -32,8 +32,8 @@
 #include "drydock/gpu/gda/device/lane_completions.h"
 #include "drydock/gpu/gda/device/lane_counts.h"
 #include "drydock/gpu/gda/device/views.h"
-#include "drydock/gpu/gda/device_ops.h"
-#include "drydock/gpu/gda/entry_writer.h"
+#include "drydock/gpu/gda/queue/device_ops.h"
+#include "drydock/gpu/gda/queue/entry_writer.h"
 
 namespace drydock::gpu::gda {
 

@@ -9,8 +9,8 @@
 #include "drydock/fabric/efa_queue/cqe.h"
 #include "drydock/gpu/gda/device/lane_counts.h"
 #include "drydock/gpu/gda/device/views.h"
-#include "drydock/gpu/gda/device_ops.h"
-#include "drydock/gpu/gda/done_ring.h"
+#include "drydock/gpu/gda/queue/device_ops.h"
+#include "drydock/gpu/gda/queue/done_ring.h"
 
 namespace drydock::gpu::gda {
 

@@ -14,7 +14,7 @@
 #include <cstdint>
 
 #include "drydock/gpu/gda/device/views.h"
-#include "drydock/gpu/gda/device_ops.h"
+#include "drydock/gpu/gda/queue/device_ops.h"
 
 namespace drydock::gpu::gda {
 

@@ -21,11 +21,11 @@
 #include <type_traits>
 
 #include "drydock/gpu/gda/device/copies_port.h"
+#include "drydock/gpu/gda/device/kernel_report.h"
 #include "drydock/gpu/gda/device/moe_shape.h"
 #include "drydock/gpu/gda/device/payload.h"
 #include "drydock/gpu/gda/device/port.h"
 #include "drydock/gpu/gda/device/views.h"
-#include "drydock/gpu/gda/kernel_arguments.h"
 
 namespace drydock::gpu::gda {
 

@@ -18,7 +18,7 @@
 #include <cstring>
 
 #include "drydock/fabric/efa_queue/host_device.h"
-#include "drydock/gpu/gda/device_ops.h"
+#include "drydock/gpu/gda/queue/device_ops.h"
 
 namespace drydock::gpu::gda {
 

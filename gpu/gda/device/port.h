@@ -43,7 +43,7 @@
 #include "drydock/gpu/gda/device/lane.h"
 #include "drydock/gpu/gda/device/receive_entry.h"
 #include "drydock/gpu/gda/device/views.h"
-#include "drydock/gpu/gda/device_ops.h"
+#include "drydock/gpu/gda/queue/device_ops.h"
 
 namespace drydock::gpu::gda {
 

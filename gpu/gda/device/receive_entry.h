@@ -6,9 +6,9 @@
 #include <cstdint>
 
 #include "drydock/fabric/efa_queue/cqe.h"
-#include "drydock/gpu/gda/device_ops.h"
-#include "drydock/gpu/gda/done_ring.h"
-#include "drydock/gpu/gda/queue.h"
+#include "drydock/gpu/gda/queue/device_ops.h"
+#include "drydock/gpu/gda/queue/done_ring.h"
+#include "drydock/gpu/gda/queue/queue.h"
 
 namespace drydock::gpu::gda {
 

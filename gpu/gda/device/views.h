@@ -12,8 +12,8 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "drydock/gpu/gda/channel.h"
-#include "drydock/gpu/gda/queue.h"
+#include "drydock/gpu/gda/queue/channel.h"
+#include "drydock/gpu/gda/queue/queue.h"
 
 namespace drydock::gpu::gda {
 

@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "drydock/gpu/gda/channel.h"
 #include "drydock/gpu/gda/nvshmem/drydock_gda_device.h"
 #include "drydock/gpu/gda/nvshmem/drydock_gda_hook.h"
+#include "drydock/gpu/gda/queue/channel.h"
 
 // A queue that was not published has no entries.
 __device__ drydock::gpu::gda::QueueView drydock_gda_queues[DRYDOCK_GDA_MAX_QUEUES];

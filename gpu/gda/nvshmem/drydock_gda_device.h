@@ -3,7 +3,7 @@
 #ifndef DRYDOCK_GPU_GDA_NVSHMEM_DRYDOCK_GDA_DEVICE_H_
 #define DRYDOCK_GPU_GDA_NVSHMEM_DRYDOCK_GDA_DEVICE_H_
 
-#include "drydock/gpu/gda/queue.h"
+#include "drydock/gpu/gda/queue/queue.h"
 
 // Copies both to the current device: drydock_gda_queues[index] and drydock_gda_states[index]. 0, or
 // CUDA's error.

@@ -15,7 +15,7 @@
 #include <mutex>
 
 #include "drydock/gpu/gda/nvshmem/drydock_gda_device.h"
-#include "drydock/gpu/gda/queue.h"
+#include "drydock/gpu/gda/queue/queue.h"
 
 #if __has_include(<rdma/fi_ext_efa.h>)
 #include <rdma/fi_ext_efa.h>

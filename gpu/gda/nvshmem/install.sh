@@ -13,7 +13,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 repository=$(cd "$here/../../.." && pwd)
 readonly HEADERS=(
   fabric/efa_queue/{cqe,host_device,layout,malformed,prepared_send,receive_wqe,ring,wqe,words}.h
-  gpu/gda/{channel,device_ops,device_queue,done_ring,entry_writer,proxy_ring,queue,stand_in_stores,transfer}.h
+  gpu/gda/queue/{channel,device_ops,device_queue,done_ring,entry_writer,proxy_ring,queue,stand_in_stores,transfer}.h
 )
 readonly OWN=(drydock_gda_hook.h drydock_gda_device.h drydock_gda_hook.cc drydock_gda_device.cu)
 

@@ -84,7 +84,7 @@ both_forms__are_wired() {
       "drydock_gda_init_on_ep(state->domain, state->eps[i]${form}endpoint, state->eps[i]${form}cq, i);" \
       'status = dev;' nvshmemt_libfabric_finalize 'assert(transport);' 'drydock_gda_fini();' fi_close
     expect "the target" grep -q 'target_sources(nvshmem_transport_libfabric PRIVATE' "$folder/CMakeLists.txt"
-    expect "the headers" test -f "$folder/drydock_gda/drydock/gpu/gda/device_queue.h"
+    expect "the headers" test -f "$folder/drydock_gda/drydock/gpu/gda/queue/device_queue.h"
     expect "their headers" test -f "$folder/drydock_gda/drydock/fabric/efa_queue/wqe.h"
     expect "the exports" said 'export NVSHMEM_REMOTE_TRANSPORT=libfabric'
     expect "it compiles" compiles

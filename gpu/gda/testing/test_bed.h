@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <span>
 
-#include "drydock/gpu/gda/queue.h"
+#include "drydock/gpu/gda/queue/queue.h"
+#include "drydock/gpu/gda/queue/transfer.h"
 #include "drydock/gpu/gda/sim_engine.h"
 #include "drydock/gpu/gda/sim_queue.h"
-#include "drydock/gpu/gda/transfer.h"
 #include "drydock/sim/testing/lab.h"
 
 namespace drydock::gpu::gda {

@@ -1,15 +1,15 @@
 // A queue pair that a device can drive: where its rings and doorbells are, and what a peer is
 // called in them. Plain values, for host and device code.
 //
-//   sim_queue.h        from a simulated NIC   ┐
-//   libfabric_queue.h  from libfabric on EFA  ┴─► QueueView ─MapQueue─► a GPU's view
-//                                                  device_queue.h drives it ◄─┘
+//   ../sim_queue.h        from a simulated NIC   ┐
+//   ../libfabric_queue.h  from libfabric on EFA  ┴─► QueueView ─MapQueue─► a GPU's view
+//                                                     device_queue.h drives it ◄─┘
 //
 // The formats of entries are those of fabric/efa_queue. The names are those of libfabric's
 // fi_efa_ops_gda (ofiwg/libfabric prov/efa/src/fi_ext_efa.h).
 
-#ifndef DRYDOCK_GPU_GDA_QUEUE_H_
-#define DRYDOCK_GPU_GDA_QUEUE_H_
+#ifndef DRYDOCK_GPU_GDA_QUEUE_QUEUE_H_
+#define DRYDOCK_GPU_GDA_QUEUE_QUEUE_H_
 
 #include <cstdint>
 #include <type_traits>
@@ -96,4 +96,4 @@ inline QueueState FreshState(const QueueView& view) {
 
 }  // namespace drydock::gpu::gda
 
-#endif  // DRYDOCK_GPU_GDA_QUEUE_H_
+#endif  // DRYDOCK_GPU_GDA_QUEUE_QUEUE_H_

@@ -1,7 +1,7 @@
 // Writing entries of a send ring, by any thread that was told which.
 
-#ifndef DRYDOCK_GPU_GDA_ENTRY_WRITER_H_
-#define DRYDOCK_GPU_GDA_ENTRY_WRITER_H_
+#ifndef DRYDOCK_GPU_GDA_QUEUE_ENTRY_WRITER_H_
+#define DRYDOCK_GPU_GDA_QUEUE_ENTRY_WRITER_H_
 
 #include <cstdint>
 
@@ -10,7 +10,7 @@
 #include "drydock/fabric/efa_queue/prepared_send.h"
 #include "drydock/fabric/efa_queue/words.h"
 #include "drydock/fabric/efa_queue/wqe.h"
-#include "drydock/gpu/gda/queue.h"
+#include "drydock/gpu/gda/queue/queue.h"
 
 namespace drydock::gpu::gda {
 
@@ -74,4 +74,4 @@ class EntryWriter {
 
 }  // namespace drydock::gpu::gda
 
-#endif  // DRYDOCK_GPU_GDA_ENTRY_WRITER_H_
+#endif  // DRYDOCK_GPU_GDA_QUEUE_ENTRY_WRITER_H_

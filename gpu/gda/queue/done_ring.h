@@ -1,14 +1,14 @@
 // Reading a ring that the NIC fills, and noticing that it came round.
 
-#ifndef DRYDOCK_GPU_GDA_DONE_RING_H_
-#define DRYDOCK_GPU_GDA_DONE_RING_H_
+#ifndef DRYDOCK_GPU_GDA_QUEUE_DONE_RING_H_
+#define DRYDOCK_GPU_GDA_QUEUE_DONE_RING_H_
 
 #include <cstdint>
 
 #include "drydock/fabric/efa_queue/cqe.h"
 #include "drydock/fabric/efa_queue/host_device.h"
 #include "drydock/fabric/efa_queue/ring.h"
-#include "drydock/gpu/gda/queue.h"
+#include "drydock/gpu/gda/queue/queue.h"
 
 namespace drydock::gpu::gda {
 
@@ -64,4 +64,4 @@ class OverrunWatch {
 
 }  // namespace drydock::gpu::gda
 
-#endif  // DRYDOCK_GPU_GDA_DONE_RING_H_
+#endif  // DRYDOCK_GPU_GDA_QUEUE_DONE_RING_H_

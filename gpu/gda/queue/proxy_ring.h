@@ -1,22 +1,22 @@
 // Commands from a device to a thread of the host, which does in its place what it cannot do
 // itself: for NICs whose queues cannot be mapped.
 //
-//   device                         memory of the host                  thread (proxy_server.h)
+//   device                         memory of the host                  thread (../proxy_server.h)
 //   Submit: command, number last ──► commands[number % entries]    ───► takes, posts
 //   WaitFor, Quiet               ◄── done[number % entries], counts ◄── its completions
 //
 // Numbers run from 1 on and never stop; 0 is no command's.
 
-#ifndef DRYDOCK_GPU_GDA_PROXY_RING_H_
-#define DRYDOCK_GPU_GDA_PROXY_RING_H_
+#ifndef DRYDOCK_GPU_GDA_QUEUE_PROXY_RING_H_
+#define DRYDOCK_GPU_GDA_QUEUE_PROXY_RING_H_
 
 #include <cstdint>
 #include <type_traits>
 
 #include "drydock/fabric/efa_queue/host_device.h"
 #include "drydock/fabric/efa_queue/words.h"
-#include "drydock/gpu/gda/device_ops.h"
-#include "drydock/gpu/gda/transfer.h"
+#include "drydock/gpu/gda/queue/device_ops.h"
+#include "drydock/gpu/gda/queue/transfer.h"
 
 namespace drydock::gpu::gda {
 
@@ -93,4 +93,4 @@ class ProxyClient {
 
 }  // namespace drydock::gpu::gda
 
-#endif  // DRYDOCK_GPU_GDA_PROXY_RING_H_
+#endif  // DRYDOCK_GPU_GDA_QUEUE_PROXY_RING_H_

@@ -1,7 +1,7 @@
 // One transfer, as a device says it: a plain value for host and device code.
 
-#ifndef DRYDOCK_GPU_GDA_TRANSFER_H_
-#define DRYDOCK_GPU_GDA_TRANSFER_H_
+#ifndef DRYDOCK_GPU_GDA_QUEUE_TRANSFER_H_
+#define DRYDOCK_GPU_GDA_QUEUE_TRANSFER_H_
 
 #include <cstdint>
 #include <type_traits>
@@ -9,7 +9,7 @@
 #include "drydock/fabric/efa_queue/host_device.h"
 #include "drydock/fabric/efa_queue/layout.h"
 #include "drydock/fabric/efa_queue/wqe.h"
-#include "drydock/gpu/gda/queue.h"
+#include "drydock/gpu/gda/queue/queue.h"
 
 namespace drydock::gpu::gda {
 
@@ -52,4 +52,4 @@ DD_HOST_DEVICE DD_HOT fabric::efa_queue::SendWork WorkOf(const Transfer& transfe
 
 }  // namespace drydock::gpu::gda
 
-#endif  // DRYDOCK_GPU_GDA_TRANSFER_H_
+#endif  // DRYDOCK_GPU_GDA_QUEUE_TRANSFER_H_

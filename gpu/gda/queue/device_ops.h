@@ -1,8 +1,8 @@
 // The few things that host threads and CUDA threads do differently: fences, doorbells, waiting,
 // atomics.
 
-#ifndef DRYDOCK_GPU_GDA_DEVICE_OPS_H_
-#define DRYDOCK_GPU_GDA_DEVICE_OPS_H_
+#ifndef DRYDOCK_GPU_GDA_QUEUE_DEVICE_OPS_H_
+#define DRYDOCK_GPU_GDA_QUEUE_DEVICE_OPS_H_
 
 #include <cstdint>
 
@@ -13,7 +13,7 @@
 #include <sched.h>
 #include <time.h>
 
-#include "drydock/gpu/gda/stand_in_stores.h"
+#include "drydock/gpu/gda/queue/stand_in_stores.h"
 #endif
 
 // Before a loop whose arrays are to be registers of a GPU's thread.
@@ -278,4 +278,4 @@ struct DirectStores {
 
 }  // namespace drydock::gpu::gda
 
-#endif  // DRYDOCK_GPU_GDA_DEVICE_OPS_H_
+#endif  // DRYDOCK_GPU_GDA_QUEUE_DEVICE_OPS_H_

@@ -21,8 +21,8 @@
 // how many completions the ring has room for, whether a completion was expected, and whether the
 // ring was overrun.
 
-#ifndef DRYDOCK_GPU_GDA_DEVICE_QUEUE_H_
-#define DRYDOCK_GPU_GDA_DEVICE_QUEUE_H_
+#ifndef DRYDOCK_GPU_GDA_QUEUE_DEVICE_QUEUE_H_
+#define DRYDOCK_GPU_GDA_QUEUE_DEVICE_QUEUE_H_
 
 #include <cstdint>
 
@@ -32,10 +32,10 @@
 #include "drydock/fabric/efa_queue/receive_wqe.h"
 #include "drydock/fabric/efa_queue/ring.h"
 #include "drydock/fabric/efa_queue/wqe.h"
-#include "drydock/gpu/gda/device_ops.h"
-#include "drydock/gpu/gda/done_ring.h"
-#include "drydock/gpu/gda/entry_writer.h"
-#include "drydock/gpu/gda/queue.h"
+#include "drydock/gpu/gda/queue/device_ops.h"
+#include "drydock/gpu/gda/queue/done_ring.h"
+#include "drydock/gpu/gda/queue/entry_writer.h"
+#include "drydock/gpu/gda/queue/queue.h"
 
 namespace drydock::gpu::gda {
 
@@ -299,4 +299,4 @@ class DeviceQueue {
 
 }  // namespace drydock::gpu::gda
 
-#endif  // DRYDOCK_GPU_GDA_DEVICE_QUEUE_H_
+#endif  // DRYDOCK_GPU_GDA_QUEUE_DEVICE_QUEUE_H_

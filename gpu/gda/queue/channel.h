@@ -2,20 +2,20 @@
 //
 //   kMappedBell   the device fills the NIC's ring and rings the NIC's doorbell
 //   kBellRecord   the device fills the NIC's ring and writes the counter to memory; a thread of the
-//                 host rings (bell_ringer.h)
-//   kProxy        a thread of the host does it all (proxy_server.h)
+//                 host rings (../bell_ringer.h)
+//   kProxy        a thread of the host does it all (../proxy_server.h)
 //
 // The first two differ only in where QueueView::send.bell points.
 
-#ifndef DRYDOCK_GPU_GDA_CHANNEL_H_
-#define DRYDOCK_GPU_GDA_CHANNEL_H_
+#ifndef DRYDOCK_GPU_GDA_QUEUE_CHANNEL_H_
+#define DRYDOCK_GPU_GDA_QUEUE_CHANNEL_H_
 
 #include <cstdint>
 #include <type_traits>
 
-#include "drydock/gpu/gda/device_queue.h"
-#include "drydock/gpu/gda/proxy_ring.h"
-#include "drydock/gpu/gda/transfer.h"
+#include "drydock/gpu/gda/queue/device_queue.h"
+#include "drydock/gpu/gda/queue/proxy_ring.h"
+#include "drydock/gpu/gda/queue/transfer.h"
 
 namespace drydock::gpu::gda {
 
@@ -213,4 +213,4 @@ DD_HOST_DEVICE void WithChannel(const ChannelView& view, std::uint64_t timeout_n
 
 }  // namespace drydock::gpu::gda
 
-#endif  // DRYDOCK_GPU_GDA_CHANNEL_H_
+#endif  // DRYDOCK_GPU_GDA_QUEUE_CHANNEL_H_

@@ -1,7 +1,7 @@
 // The stores of a stand-in GPU's thread that linger on their way, as a GPU's may until a fence.
 
-#ifndef DRYDOCK_GPU_GDA_STAND_IN_STORES_H_
-#define DRYDOCK_GPU_GDA_STAND_IN_STORES_H_
+#ifndef DRYDOCK_GPU_GDA_QUEUE_STAND_IN_STORES_H_
+#define DRYDOCK_GPU_GDA_QUEUE_STAND_IN_STORES_H_
 
 #include <cstdint>
 
@@ -26,4 +26,4 @@ inline thread_local StandInStores* stand_in_stores = nullptr;
 
 }  // namespace drydock::gpu::gda
 
-#endif  // DRYDOCK_GPU_GDA_STAND_IN_STORES_H_
+#endif  // DRYDOCK_GPU_GDA_QUEUE_STAND_IN_STORES_H_
