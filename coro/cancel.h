@@ -1,8 +1,10 @@
-// Waiting until everything that was asked to end has ended: the second phase of cancelling.
+// Waits until every wait that was asked to end has ended: the second phase of cancelling (wait.h).
 //
 //   EndOfWaits ended;
 //   task.handle().promise().Cancel(ended);   // asks
 //   co_await ended;                          // until it may be destroyed
+//
+// For code that owns tasks, as WhenAny, WithDeadline and Scope do; a program cancels through these.
 
 #ifndef DRYDOCK_CORO_CANCEL_H_
 #define DRYDOCK_CORO_CANCEL_H_
@@ -15,8 +17,10 @@
 
 namespace drydock::coro {
 
-// Awaited once, after everything was asked. Dies after the coroutines that were asked, or with
-// them.
+// Awaited once, after every wait was asked. The co_await does not suspend where all of them ended
+// at once; otherwise the loop resumes it after the last one has ended. It destroys no task: its
+// owner does that, afterwards. Must outlive the waits that were asked: it dies when they have
+// ended, or together with their coroutines.
 class EndOfWaits final : public Cancellation, public WaitNode {
  public:
   bool await_ready() const { return pending() == 0; }

@@ -1,8 +1,13 @@
-// A bounded queue between coroutines: senders wait while it is full, receivers while it is empty.
+// A bounded queue between coroutines of one loop: senders wait while it is full, receivers while it
+// is empty.
 //
 //   coro::Channel<Page> pages(16);
+//   const bool sent = co_await pages.Send(std::move(page));  // false: the channel was closed
 //   // Ends when the channel is closed and empty.
 //   while (std::optional<Page> page = co_await pages.Receive()) ...
+//
+// Where only a number counts, a Semaphore is enough. Values of another thread come through a
+// selector (docs/coroutines.md has one).
 
 #ifndef DRYDOCK_CORO_CHANNEL_H_
 #define DRYDOCK_CORO_CHANNEL_H_
@@ -19,23 +24,28 @@
 
 namespace drydock::coro {
 
-// First in, first out; any number of senders and receivers. A value is in the channel or with a
-// receiver, never lost: a receiver that is cancelled has taken nothing. Not thread-safe, not
-// movable. Outlives its waiters.
+// First in, first out; any number of senders and receivers. A value that was sent is in the channel
+// or with a receiver, never lost: a receiver that is cancelled has taken nothing. A sender that is
+// cancelled while it waits has sent nothing, and its value is gone. Waiters are woken in their
+// order; a call that finds room, or a value, does not queue behind them. Not thread-safe, not
+// movable. Outlives its waiters; the values that are left die with it.
 template <typename T>
 class Channel {
  public:
-  // REQUIRES: `capacity` > 0.
+  // `capacity`: the number of values that it holds at most. REQUIRES: > 0.
   explicit Channel(std::size_t capacity) : capacity_(capacity) {
     DD_CHECK(capacity > 0, "a channel without room passes nothing on");
   }
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
 
+  // Values that were sent, and not received.
   std::size_t size() const { return values_.size(); }
   bool closed() const { return closed_; }
 
-  // False, and the value is dropped, when the channel is closed or the deadline came first.
+  // Puts `value` at the end. False, and the value is dropped: the channel is closed, or it was full
+  // until `deadline` (on the loop's clock). Where there is room it does not wait, even if the
+  // deadline has passed.
   Task<bool> Send(T value, Time deadline = kNever) {
     bool in_time = true;
     while (!closed_ && values_.size() >= capacity_ && in_time) {
@@ -47,7 +57,9 @@ class Channel {
     co_return true;
   }
 
-  // The next value; nothing when the channel is closed and empty, or the deadline came first.
+  // Takes the first value. Nothing: the channel is closed and empty, or it was empty until
+  // `deadline`; closed() tells them apart. A value that is there is taken even if the deadline has
+  // passed.
   Task<std::optional<T>> Receive(Time deadline = kNever) {
     bool in_time = true;
     while (values_.empty() && !closed_ && in_time) in_time = co_await arrived_.Wait(deadline);
@@ -58,7 +70,8 @@ class Channel {
     co_return value;
   }
 
-  // Nothing can be sent any more; what is in the channel can be received.
+  // Nothing can be sent any more, and senders that wait return false. The values in the channel can
+  // still be received. Closing twice is harmless.
   void Close() {
     closed_ = true;
     room_.NotifyAll();

@@ -1,13 +1,14 @@
 // A timer wheel: keeps timers in buckets by deadline, so that arming and cancelling take constant
-// time, however many timers there are.
+// time, however many timers there are. A part of the schedule queue: a program arms timers in
+// timer_queue.h, and sleeps with sleep.h.
 //
-//   level 0   256 buckets of 1 us      |.|.|x|.| ...      what the next 262 us bring
+//   level 0   256 buckets of 1 us      |.|.|x|.| ...      reaches 262 us
 //   level 1   256 buckets of 262 us    |.|x|.|.| ...      67 ms
 //   level 2   256 buckets of 67 ms                        17 s
 //   level 3   256 buckets of 17 s                         73 min
 //
 // A bucket whose time begins is emptied into the levels below it, and from level 0 into the
-// schedule queue, which fires its timers exactly when they are due (timer_queue.h).
+// schedule queue, which fires its timers exactly when they are due.
 
 #ifndef DRYDOCK_CORO_DEADLINE_WHEEL_H_
 #define DRYDOCK_CORO_DEADLINE_WHEEL_H_
@@ -21,7 +22,8 @@
 
 namespace drydock::coro {
 
-// An element of the wheel, in the list of one bucket. Its owner removes it before it dies.
+// An element of the wheel, in the list of one bucket. It has no destructor: its owner removes it
+// from its list before it dies.
 class WheelNode {
  public:
   Time deadline() const { return Time(deadline_); }
@@ -38,6 +40,7 @@ class WheelNode {
     if (next != nullptr) next->link_ = &next_;
     place = this;
   }
+  // As Insert, after `node`. REQUIRES: `node` is in a list, this one in none.
   void InsertBehind(WheelNode& node) { Insert(node.next_); }
   // Leaves its list. REQUIRES: in one.
   void Remove() {
@@ -48,14 +51,18 @@ class WheelNode {
  private:
   Duration deadline_;  // a Time would be set to zero first
   WheelNode* next_;
-  WheelNode** link_;  // what points at this one
+  WheelNode** link_;  // the pointer to this one: a list's first_, or the next_ before it
 };
 
-// Not thread-safe. Owns none of its nodes.
+// The present of the wheel is the tick (1.024 us) that Restart, SetPresent or Advance set last; the
+// times that they are given never decrease. Not thread-safe. Owns none of its nodes, and allocates
+// nothing.
 class DeadlineWheel {
  public:
-  // False, and nothing has happened: the deadline is in the bucket of the present, or further than
-  // the wheel reaches. REQUIRES: not in a wheel.
+  // Puts `node` into the bucket of its deadline, in constant time. False, and nothing has happened:
+  // the deadline is in the bucket of the present or before it, or it is not in the same 73 minutes
+  // (counted from the clock's zero) as the present. REQUIRES: `node` is in no list, and its
+  // deadline is set.
   bool Add(WheelNode& node) {
     // (A negative deadline would count as beyond the wheel.)
     const std::uint64_t tick =
@@ -92,7 +99,9 @@ class DeadlineWheel {
   }
 
   // Brings the present to `now` and gives every node whose bucket has begun to `due`, in any order
-  // and in no list.
+  // and in no list. Such a node is due by the end of that microsecond, not always at `now`. `due`
+  // may insert its node into another list, and must not change the wheel. Takes time in proportion
+  // to the nodes and the buckets that have begun.
   template <typename Due>
   void Advance(Time now, const Due& due) {
     const std::uint64_t target = TickOf(now);
@@ -113,7 +122,7 @@ class DeadlineWheel {
     if (target > now_) now_ = target;
   }
 
-  // No deadline in the wheel is earlier than this.
+  // No deadline in the wheel is earlier than this; kNever only where it is empty. Constant time.
   Time NoneBefore() const {
     return next_ == kNone ? kNever : Time(Duration(static_cast<std::int64_t>(next_ << kTickBits)));
   }

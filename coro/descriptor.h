@@ -29,7 +29,8 @@ class Descriptor {
   Descriptor() = default;
   // REQUIRES: `fd` is open and does not block (O_NONBLOCK).
   Descriptor(EpollSelector& selector, int fd) : selector_(&selector), fd_(fd) {}
-  // The same, of one that may still block. Takes it over in every case. Errors: as fcntl(2).
+  // The same, of one that may still block. Takes it over in every case: after an error it is
+  // closed. Errors: as fcntl(2).
   static absl::StatusOr<Descriptor> Adopt(EpollSelector& selector, int fd);
 
   Descriptor(Descriptor&& other) noexcept
@@ -56,7 +57,8 @@ class Descriptor {
   int fd_ = -1;
 };
 
-// In all of them, the descriptor and the bytes outlive the task.
+// In all of them, the descriptor and the bytes outlive the task. A read and a write of one
+// descriptor may wait at the same time. After an error, any part of the bytes may have been moved.
 
 // Waits until there are bytes and reads them, at most as many as `room` takes: the number of bytes
 // read, 0 at the end. Looks at the descriptor in the next turn, not in this one: a peer that never
@@ -68,7 +70,8 @@ Task<absl::StatusOr<std::size_t>> Read(const Descriptor& from, std::span<std::by
 Task<absl::Status> ReadAll(const Descriptor& from, std::span<std::byte> room,
                            Time deadline = kNever);
 
-// Writes all of `bytes`; waits only where there is no room for them.
+// Writes all of `bytes`; waits only where there is no room for them. OK: the kernel has them, which
+// does not say that the peer has read them.
 Task<absl::Status> WriteAll(const Descriptor& to, std::span<const std::byte> bytes,
                             Time deadline = kNever);
 

@@ -75,7 +75,7 @@ class EpollSelector final : public Selector {
   EpollSelector(EventLoop& loop, int epoll);
 
   Task<absl::Status> Ready(int fd, Direction direction, Time deadline);
-  // Asks epoll for one event of what is waited for. Returns an errno; 0: done.
+  // Asks epoll for one event of those that are waited for. Returns an errno; 0: done.
   int Arm(int fd, const Watch& watch);
   void Disarm(int fd);
   void OnEvent(int fd, std::uint32_t events);

@@ -1,4 +1,12 @@
-// An event that coroutines wait for: setting it wakes all of them.
+// An event that coroutines wait for: setting it wakes all of them, and those that wait later do not
+// suspend.
+//
+//   coro::Event ready;
+//   const bool happened = co_await ready.Wait(deadline);  // in any number of coroutines
+//   ready.Set();                                          // in another one
+//
+// For permits use a Semaphore, for values a Channel. A WaitList keeps no state: for conditions that
+// their owner keeps.
 
 #ifndef DRYDOCK_CORO_EVENT_H_
 #define DRYDOCK_CORO_EVENT_H_
@@ -16,11 +24,13 @@ class Event {
   Event(const Event&) = delete;
   Event& operator=(const Event&) = delete;
 
-  // Wakes all waiters. Until Reset, later calls of Wait return at once.
+  // All waiters become ready. Until Reset, later calls of Wait return at once. Setting it twice is
+  // harmless.
   void Set() {
     set_ = true;
     waiters_.NotifyAll();
   }
+  // Later calls of Wait wait again.
   void Reset() { set_ = false; }
 
   // True once the event was set, even where it was reset before the waiter ran; false when the

@@ -1,15 +1,19 @@
 // Memory of coroutine frames. A frame that is freed is kept for the next one of its size, so that a
 // loop in its steady state takes nothing from the heap.
 //
-//   64-byte classes    [64] -> frame -> frame      what is freed last is used first
+//   64-byte classes    [64] -> frame -> frame      the one freed last is used first
 //                      [128] -> frame
 //                      ...
 //                      [2048]
 //   larger frames      the heap, each time
 //
-// One pool per thread, as there is one loop per thread: no locks, no atomics. What a thread keeps,
-// it frees when it ends. Under AddressSanitizer every frame comes from the heap, so that a use
-// after free is seen.
+// One pool per thread, as there is one loop per thread: no locks, no atomics. Nothing that is kept
+// goes back to the heap before the thread ends, so a pool is as large as the most frames of each
+// size that lived at one time. Under AddressSanitizer every frame comes from the heap, so that a
+// use after free is seen.
+//
+// Task and NowTask take their frames here by themselves (promise.h), and the ready queue its
+// pieces.
 
 #ifndef DRYDOCK_CORO_FRAME_POOL_H_
 #define DRYDOCK_CORO_FRAME_POOL_H_
@@ -20,7 +24,8 @@
 
 namespace drydock::coro {
 
-// Counts of the calling thread, since it began.
+// Counts of the calling thread, since it began. In the steady state of a loop `misses` stands
+// still, which tests check.
 struct FramePoolCounters {
   std::uint64_t misses = 0;  // frames of a pooled size that had to come from the heap
   std::uint64_t large = 0;   // frames of more than FramePool::kMostBytes, which are never kept
@@ -28,8 +33,10 @@ struct FramePoolCounters {
 
 class FramePool {
  public:
+  // A frame takes a multiple of kClassBytes; one of more than kMostBytes is never kept.
   static constexpr std::size_t kClassBytes = 64;
   static constexpr std::size_t kMostBytes = 2048;
+  // False under AddressSanitizer: nothing is kept.
 #if defined(__SANITIZE_ADDRESS__)
   static constexpr bool kKeeps = false;
 #elif defined(__has_feature)
@@ -42,8 +49,8 @@ class FramePool {
   static constexpr bool kKeeps = true;
 #endif
 
-  // Memory for a frame of `bytes`, aligned as operator new aligns. Throws std::bad_alloc as
-  // operator new does.
+  // Memory for a frame of `bytes`, more than 0, aligned as operator new aligns. Throws
+  // std::bad_alloc as operator new does.
   static void* Allocate(std::size_t bytes) {
     const std::size_t index = ClassOf(bytes);
     if (kKeeps && index < kClasses) [[likely]] {
@@ -55,7 +62,7 @@ class FramePool {
     return AllocateNew(bytes);
   }
 
-  // `frame` came from Allocate(bytes), on any thread.
+  // `frame` came from Allocate(bytes), on any thread: the pool of the calling thread gets it.
   static void Release(void* frame, std::size_t bytes) noexcept {
     const std::size_t index = ClassOf(bytes);
     if (kKeeps && index < kClasses) [[likely]] {

@@ -1,8 +1,13 @@
 // A doubly linked list whose links live in the elements: no allocation, and an element that dies
 // leaves by itself.
 //
-// That last property is what makes it safe to destroy a coroutine at any suspension point: its
-// awaiter sits in some list (ready queue, waiters of an event, ...) and is gone from it when the
+//   struct Waiter : coro::ListNode { ... };
+//   coro::IntrusiveList<Waiter> waiters;
+//   waiters.PushBack(waiter);
+//   while (Waiter* first = waiters.PopFront()) first->Wake();
+//
+// That an element leaves makes it safe to destroy a coroutine at any suspension point: its awaiter
+// sits in some list (the waiters of an event, of an endpoint, ...) and is gone from it when the
 // frame is gone.
 
 #ifndef DRYDOCK_CORO_INTRUSIVE_LIST_H_
@@ -12,7 +17,8 @@
 
 namespace drydock::coro {
 
-// Base of an element. An element is in at most one list.
+// Base of an element. An element is in at most one list, and stays where it is in memory: its
+// neighbours point at it.
 class ListNode {
  public:
   ListNode() = default;
@@ -39,7 +45,8 @@ class ListNode {
 };
 
 // T derives from ListNode. The list does not own its elements; it may be destroyed while they are
-// in it.
+// in it, and they are in no list then. All calls take constant time but ForEach and the destructor.
+// Not thread-safe.
 template <typename T>
 class IntrusiveList {
  public:
@@ -55,13 +62,14 @@ class IntrusiveList {
 
   bool empty() const { return head_.next_ == &head_; }
 
-  // First element, or null.
+  // First element, which stays in the list, or null.
   T* front() { return empty() ? nullptr : static_cast<T*>(head_.next_); }
 
   // REQUIRES: `node` is in no list.
   void PushBack(T& node) { PushBackLink(node); }
 
-  // A link that is no T, as a mark. REQUIRES: it is in no list.
+  // A link that is no T, as a mark. REQUIRES: it is in no list. While a mark is in the list,
+  // front(), PopFront and ForEach must not be called: they take each link for a T.
   void PushBackLink(ListNode& link) {
     DD_CHECK(!link.linked(), "element is in a list already");
     link.prev_ = head_.prev_;
@@ -87,7 +95,8 @@ class IntrusiveList {
     return link;
   }
 
-  // Calls `each` for every element, in order; which may leave the list.
+  // Calls `each` for every element, in order. `each` may take its own element out of the list, and
+  // no other.
   template <typename Each>
   void ForEach(const Each& each) {
     for (ListNode* link = head_.next_; link != &head_;) {
@@ -97,7 +106,7 @@ class IntrusiveList {
     }
   }
 
-  // Moves all of `other` to the end of this list, in order, in constant time.
+  // Moves all of `other` to the end of this list, in order; `other` is empty then.
   void Append(IntrusiveList& other) {
     if (other.empty()) return;
     other.head_.next_->prev_ = head_.prev_;

@@ -1,5 +1,12 @@
-// Counts tasks down; the coroutine that awaits the latch resumes after the last one. when_all.h is
-// built on it.
+// Starts tasks, and resumes the coroutine that awaits it after the last of them has finished.
+// when_all.h is built on it.
+//
+//   JoinLatch latch;
+//   for (const Task<>& task : tasks) latch.Start(task);
+//   co_await latch;  // all have finished
+//
+// For code that owns the tasks and takes their values itself. A program uses WhenAll, or a Scope
+// where it does not know the number of tasks beforehand.
 
 #ifndef DRYDOCK_CORO_JOIN_LATCH_H_
 #define DRYDOCK_CORO_JOIN_LATCH_H_
@@ -15,15 +22,19 @@
 
 namespace drydock::coro {
 
-// Not thread-safe. Outlives the tasks that it started, or dies together with them. Awaited once,
-// after it has started all of them.
+// Awaited once, by a task, after it has started all of them. Where all have finished by then the
+// co_await does not suspend; otherwise the last one resumes the waiter as it ends, within its own
+// turn of the loop. Allocates nothing: the promises of its tasks are a list, so that a task is in
+// one latch or one Race only. Not thread-safe. Outlives the tasks that it started, or dies together
+// with them.
 class JoinLatch final : public Wait, private internal::TaskObserver {
  public:
   JoinLatch() : TaskObserver(&JoinLatch::TaskFinished) {}
   JoinLatch(const JoinLatch&) = delete;
   JoinLatch& operator=(const JoinLatch&) = delete;
 
-  // Starts `task`, which stays owned by the caller. REQUIRES: not empty, not started before.
+  // Runs `task`, which stays owned by the caller, until it first suspends or ends. REQUIRES: not
+  // empty, not started before.
   template <typename T>
   void Start(const Task<T>& task) {
     DD_CHECK(task.handle(), "starting an empty task");
@@ -35,7 +46,8 @@ class JoinLatch final : public Wait, private internal::TaskObserver {
     task.Start();
   }
 
-  // Cancels the waits of the tasks that were started here.
+  // Cancels the waits of the tasks that were started here. Those that have finished keep their
+  // values.
   void Cancel(Cancellation& cancellation) override {
     for (auto* task = first_; task != nullptr; task = task->sibling()) task->Cancel(cancellation);
   }

@@ -15,7 +15,8 @@
 
 namespace drydock::coro::internal {
 
-// The record of a task; the first part of every task's promise.
+// The record of a task; the first part of every task's promise. Belongs to the thread that made the
+// task. It says at any time one of: never started, runs, awaits a task, waits in a Wait, is ready.
 class TaskRecord {
  public:
   enum class Begins { kWhenAwaited, kAtOnce };
@@ -55,13 +56,14 @@ class TaskRecord {
   // Suspended in something that is ours, or ready.
   bool waits() const { return waits_for_ != 0 && waits_for_ != kNew; }
 
-  // What resumes it. REQUIRES: it is suspended.
+  // The handle that resumes it. REQUIRES: it is suspended.
   std::coroutine_handle<> handle() {
     // The place of a promise in its frame depends on nothing but its alignment, which task.h
     // checks.
     return std::coroutine_handle<TaskRecord>::from_promise(*this);
   }
 
+  // Each of these replaces what was set before.
   void set_awaited_task(TaskRecord* task) { Set(task, kTask); }
   void set_awaited_call(TaskRecord* call) { Set(call, kCall); }
   void set_wait(Wait* wait) { Set(wait, kWait); }
@@ -69,14 +71,15 @@ class TaskRecord {
   // It is in a ready queue, at `place`, which becomes nullptr when it leaves.
   void set_ready(TaskRecord** place) { Set(place, kReady); }
 
-  // Asks whatever this task waits for, through the tasks that it awaits. REQUIRES: it is suspended.
+  // Asks the wait at the end of the chain of tasks that this one awaits, or takes the last task of
+  // the chain out of the ready queue. None of them runs again before it is destroyed. REQUIRES: it
+  // is suspended.
   void Cancel(Cancellation& cancellation);
 
  protected:
   ~TaskRecord() = default;
 
-  // It will not be resumed for its turn any more. To be called before it dies where it is
-  // suspended.
+  // Takes it out of the ready queue, if it is in one. Called before it dies where it is suspended.
   void StopWaiting() {
     if (ready()) [[unlikely]]
       LeaveReadyQueue();
@@ -145,6 +148,7 @@ class WokenParent {
     if (next_ != nullptr) next_->place_ = place_;
     task_ = nullptr;
   }
+  // Asks the tasks for which `task`, which is ready, had waited.
   static void CancelTasksOf(TaskRecord& task, Cancellation& cancellation) {
     for (WokenParent* parent = first_; parent != nullptr; parent = parent->next_) {
       if (parent->task_ == &task) parent->CancelTasks(cancellation);
@@ -162,7 +166,7 @@ class WokenParent {
 
   TaskRecord* task_ = nullptr;  // null: in no list
   WokenParent* next_ = nullptr;
-  WokenParent** place_ = nullptr;  // what refers to it
+  WokenParent** place_ = nullptr;  // the pointer to it
 };
 
 inline void TaskRecord::Cancel(Cancellation& cancellation) {
@@ -181,7 +185,7 @@ class LiveTask;
 // The newest task of the calling thread; null when there is none.
 inline thread_local constinit LiveTask* live_tasks = nullptr;
 
-// A task in the thread's list of those that live.
+// A task in the thread's list of those that live. Entering and leaving it take constant time.
 class LiveTask : public TaskRecord {
  public:
   LiveTask() : TaskRecord(Begins::kWhenAwaited), next_(live_tasks) {
@@ -199,6 +203,7 @@ class LiveTask : public TaskRecord {
     }
   }
 
+  // The task that was made before it; null: it is the oldest.
   const LiveTask* next() const { return next_; }
 
  private:

@@ -4,10 +4,11 @@
 //   NowTask<int> Sum(const std::vector<int>& numbers);   // may refer to its arguments
 //
 //   const int sum = co_await Sum(Numbers());   // fine: the arguments live as long
-//   auto later = Sum(Numbers());               // never: it refers to arguments that are gone
+//   auto later = Sum(Numbers());               // wrong: it refers to arguments that are gone
 //
 // For coroutines that keep references to their arguments: a Task of such a function that is stored
-// or spawned dangles as soon as the call is over. Use Task for what is spawned, gathered or stored.
+// or spawned dangles as soon as the call is over. Use Task for coroutines that are spawned,
+// gathered or stored.
 //
 // It runs when it is called, which is when it is awaited. Its caller need not ask whether it is
 // done, nor destroy it: it leaves its value where it is awaited, frees its own frame and resumes
@@ -156,8 +157,9 @@ class NowPromise<void> final : public NowPromiseBase {
 
 }  // namespace internal
 
-// Not movable, and awaited once, as a temporary, by tasks. Destroyed while the coroutine is
-// suspended, it destroys the coroutine, as Task does.
+// A call of a coroutine, and the place of its value. Not movable, and awaited once, as a temporary,
+// by tasks and other calls. Destroyed while the coroutine is suspended, it destroys the coroutine,
+// as Task does. T is void, or a movable value of at most the alignment of operator new.
 template <typename T = void>
 class [[nodiscard]] NowTask {
  public:

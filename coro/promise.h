@@ -1,4 +1,10 @@
-// The base of the promises of all our coroutines.
+// The base of the promises of all our coroutines: where their frames come from, what they can
+// await, and the line at which each of them waits.
+//
+//   CoroutinePromise<LiveTask>    keeps value and frame for its owner  PromiseBase (task.h)
+//   CoroutinePromise<TaskRecord>  frees its frame at its end           NowPromiseBase (now_task.h)
+//
+// Read docs/coroutine-traps.md before changing it: GCC 12 miscompiles some forms of awaiters.
 
 #ifndef DRYDOCK_CORO_PROMISE_H_
 #define DRYDOCK_CORO_PROMISE_H_
@@ -22,7 +28,8 @@ class NowTask;
 
 namespace internal {
 
-// Ends the program with the text of the exception in flight.
+// Ends the program with the text of the exception in flight, on standard error. REQUIRES: called
+// while an exception is handled.
 [[noreturn]] void UnhandledExceptionInTask() noexcept;
 
 // An awaiter that lives elsewhere in the co_await expression. (GCC 12 copies what await_transform
@@ -43,9 +50,11 @@ class AwaiterRef {
   Awaiter& awaiter_;
 };
 
-// An awaiter without a destructor that is told when its coroutine is destroyed while it waits. This
-// is cheaper than a destructor, which would set the pointer to its class's virtual functions, and
-// test whether the wait is over where only the compiler does not know that it is.
+// An awaiter without a destructor that is told when its coroutine is destroyed while it waits:
+// Abandon() is called then, once, in place of await_resume(), and makes everything that would wake
+// the awaiter forget it. This is cheaper than a destructor, which would set the pointer to its
+// class's virtual functions, and test whether the wait is over where only the compiler does not
+// know that it is.
 template <typename Awaiter>
 concept AbandonedAwaiter = std::is_trivially_destructible_v<Awaiter> && requires(Awaiter& awaiter) {
   awaiter.Abandon();
@@ -75,8 +84,9 @@ class AwaiterRef<Awaiter> {
   bool waits_ = true;
 };
 
-// The promise of a coroutine: a task's record, in a frame from the pool. It can await tasks and
-// awaiters.
+// The promise of a coroutine: a task's record, in a frame from the pool. It can await tasks, calls
+// (now_task.h), objects with a member operator co_await, and awaiters; an operator co_await that is
+// no member is not found. An exception that leaves the coroutine ends the program.
 template <typename Record>
 class CoroutinePromise : public Record {
  public:
@@ -89,7 +99,9 @@ class CoroutinePromise : public Record {
 
   void unhandled_exception() const { UnhandledExceptionInTask(); }
 
-  // Every co_await of the coroutine comes through here: notes where it is.
+  // Every co_await of the coroutine comes through here, and notes its line (task_tree.h). An
+  // awaiter is referred to where it is in the co_await expression, and not copied, unless it is
+  // empty.
   template <typename T>
   typename Task<T>::Awaiter await_transform(Task<T>&& task,
                                             std::uint32_t line = __builtin_LINE()) noexcept {
@@ -124,7 +136,8 @@ inline constexpr char kBrokenFrame[] =
     "GCC 12 cannot compile this coroutine: name the result of a co_await before an if or while "
     "tests it (docs/coroutine-traps.md)";
 
-// Nothing else moves a promise within its frame: TaskRecord::handle() counts on it.
+// Whether the frame has the promise at its usual place, on which TaskRecord::handle() relies:
+// nothing but a greater alignment of the promise, as of a value in it, moves it.
 template <typename Promise>
 inline constexpr bool kHasOrdinaryAlignment = alignof(Promise) <= 2 * sizeof(void*);
 

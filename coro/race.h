@@ -1,4 +1,17 @@
-// The first of several tasks to finish, or a deadline. when_any.h and timeout.h are built on it.
+// Starts tasks, and resumes the coroutine that awaits it when the first of them has finished, or a
+// deadline has come. when_any.h and timeout.h are built on it.
+//
+//   Race race(deadline);
+//   for (const Task<>& task : tasks) {
+//     if (!race.Start(task)) break;
+//   }
+//   co_await race;
+//   EndOfWaits ended;
+//   race.CancelTasks(ended);  // those that did not win
+//   co_await ended;           // race.winner() says which one did
+//
+// For code that owns the tasks and takes their values itself; a program uses WhenAny or
+// WithDeadline.
 
 #ifndef DRYDOCK_CORO_RACE_H_
 #define DRYDOCK_CORO_RACE_H_
@@ -15,19 +28,24 @@
 
 namespace drydock::coro {
 
-// Awaited once, after the tasks were started; resumes when the first of them has finished or the
-// deadline has come. Not thread-safe. Outlives the tasks that it started, or dies together with
-// them.
+// Awaited once, by a task, after the tasks were started. Where one has finished by then the
+// co_await does not suspend. Otherwise the first to finish resumes the waiter as it ends, within
+// its own turn of the loop; a deadline makes the waiter ready, and a task that finishes before it
+// runs still wins. The losers go on: the waiter cancels them, or destroys them. Allocates nothing.
+// Not thread-safe. Outlives the tasks that it started, or dies together with them.
 class Race final : public WaitNode,
                    private internal::TaskObserver,
                    private internal::WokenParent,
                    private TimerNode {
  public:
+  // `deadline` is a time of the loop's clock. The co_await arms its timer: a deadline that has
+  // passed by then comes in the next turn.
   explicit Race(Time deadline = kNever)
       : TaskObserver(&Race::TaskFinished), TimerNode(&Race::Expire), deadline_(deadline) {}
 
-  // Starts `task`, which stays owned by the caller; false when it has finished at once, which
-  // decides the race. REQUIRES: not empty, not started before, and the race is not decided.
+  // Runs `task`, which stays owned by the caller, until it first suspends or ends; false when it
+  // has finished at once, which decides the race. REQUIRES: not empty, not started before, and the
+  // race is not decided.
   template <typename T>
   bool Start(const Task<T>& task) {
     DD_CHECK(task.handle(), "starting an empty task");
@@ -47,18 +65,22 @@ class Race final : public WaitNode,
   }
   void await_resume() { Leave(); }
 
-  // Null: the deadline came first.
+  // The task that finished first, and keeps its value. Null: the deadline came first. REQUIRES: was
+  // awaited.
   const internal::PromiseBase* winner() const { return winner_; }
+  // Whether `task`, which was given to Start, is the winner.
   template <typename T>
   bool WonBy(const Task<T>& task) const {
     return winner_ == &task.handle().promise();
   }
 
-  // Cancels the waits of the tasks that were started here and did not finish.
+  // Cancels the waits of the tasks that were started here and did not finish. They run no more; the
+  // owner destroys them when no wait of `cancellation` is pending.
   void CancelTasks(Cancellation& cancellation) override {
     for (auto* task = first_; task != nullptr; task = task->sibling()) task->Cancel(cancellation);
   }
 
+  // The waiter is cancelled: no deadline comes any more, and its tasks are cancelled.
   void Cancel(Cancellation& cancellation) override {
     TimerNode::Cancel();
     CancelTasks(cancellation);

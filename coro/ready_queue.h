@@ -1,4 +1,6 @@
-// The tasks that can run, in the order in which they became ready.
+// The tasks that can run, in the order in which they became ready. Inside of the event loop: a
+// program makes tasks ready through EventLoop::Schedule, and gives its turn away with Yield
+// (sleep.h).
 
 #ifndef DRYDOCK_CORO_READY_QUEUE_H_
 #define DRYDOCK_CORO_READY_QUEUE_H_
@@ -18,9 +20,10 @@ namespace drydock::coro::internal {
 //   piece [ ran | ran | runs now | runs in this turn | ready | ready ] -> piece [ ready |     ]
 //                                                    begin_                             end_
 //
-// A task knows its place, and one that dies leaves it empty. The pieces are memory of the frame
-// pool: nothing is taken from the heap in the steady state. Not thread-safe. Dies without tasks:
-// they refer to their places.
+// A task knows its place, and one that dies leaves it empty. A piece has 255 places and is memory
+// of the frame pool: nothing is taken from the heap in the steady state. The living tasks are moved
+// together when there are more pieces than twice those that they needed last time, and four. Not
+// thread-safe. REQUIRES: no task is in it when it dies, for a task refers to its place.
 class ReadyQueue {
  public:
   ReadyQueue() = default;
@@ -35,7 +38,7 @@ class ReadyQueue {
   // No task has come since the last Run began. (Those that came may have died.)
   bool untouched() const { return end_ == begin_; }
 
-  // No task is in it.
+  // No task is in it. Takes time in proportion to the places, those of tasks that died included.
   bool empty() const {
     TaskRecord* const* at = begin_;
     for (Piece* piece = first_;; at = piece->places) {
@@ -47,7 +50,8 @@ class ReadyQueue {
     }
   }
 
-  // REQUIRES: `task` is suspended, and in no queue.
+  // Makes `task` ready, in constant time; it leaves the queue as it runs, or dies. REQUIRES: `task`
+  // is suspended, and in no queue.
   void PushBack(TaskRecord& task) {
     TaskRecord** const place = end_;
     if (place == limit_) [[unlikely]]
@@ -57,8 +61,9 @@ class ReadyQueue {
     task.set_ready(place);
   }
 
-  // Takes the tasks that are in it now, one after the other, and calls `run` with each. Tasks that
-  // come meanwhile stay. False: there was none. REQUIRES: touched.
+  // Takes the tasks that are in it now, one after the other, and calls `run` with each. `run` may
+  // push tasks, which stay for the next Run, and may destroy any task, its own included. False: all
+  // that were in it have died. REQUIRES: touched, and not called by `run`.
   template <typename RunTask>
   [[gnu::always_inline]] bool Run(const RunTask& run) {
     TaskRecord** at = begin_;

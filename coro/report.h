@@ -1,4 +1,9 @@
 // Where a loop's reports go: messages for a person, where no caller can be told.
+//
+//   const coro::ReportTo log([&](const std::string& text) { log_file << text; });
+//   return RunProgram();  // the loops that it makes report to the file
+//
+// One loop's reports are taken by EventLoop::set_reporter.
 
 #ifndef DRYDOCK_CORO_REPORT_H_
 #define DRYDOCK_CORO_REPORT_H_
@@ -8,7 +13,8 @@
 
 namespace drydock::coro {
 
-// Takes a report: a line or several, each with its end.
+// Takes a report: a line or several, each with its end. Called on the thread that reports, also by
+// destructors: it must not throw.
 using Reporter = std::function<void(const std::string& text)>;
 
 // To the thread's reporter; there is one while a ReportTo lives. Else to standard error.

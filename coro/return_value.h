@@ -9,8 +9,9 @@
 
 namespace drydock::coro::internal {
 
-// The value that a task returns, from co_return on. For a T that needs no destructor, nothing
-// records whether it is there.
+// The value that a task returns, from co_return on. T need not have a default constructor. A value
+// that was not taken dies with its holder. For a T that needs no destructor, nothing records
+// whether it is there.
 template <typename T>
 class ReturnValue {
  public:
@@ -18,12 +19,13 @@ class ReturnValue {
   ~ReturnValue() {
     if (set_) value_.~T();
   }
-  // Called once.
+  // Makes the value of `value`. Called once.
   template <typename U>
   void Set(U&& value) {
     std::construct_at(std::addressof(value_), std::forward<U>(value));
     set_ = true;
   }
+  // The value, moved out. REQUIRES: Set was called; once.
   T Take() { return std::move(value_); }
 
  private:

@@ -41,17 +41,19 @@ enum class OnError {
   kCancel,    // the others are cancelled, as parts of one job are
 };
 
-// Not thread-safe, not movable. A frame that finished is freed at once: a scope may live as long as
-// the program.
+// A frame that finished is freed at once: a scope may live as long as the program. Not movable, not
+// thread-safe: it and its tasks are one loop's. Not destroyed by a task of its own.
 class Scope {
  public:
+  // `on_error`: see Join, which cancels the others after the first error where that is asked for.
   explicit Scope(OnError on_error = OnError::kContinue) : on_error_(on_error) {}
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
   ~Scope();
 
   // Starts `task` now, on the caller's stack, until it first suspends. May be called by a task of
-  // this scope. The other arguments are where it is called, for reports.
+  // this scope. The other arguments are where it is called, for reports. REQUIRES: `task` is not
+  // empty, and was not started.
   void Spawn(Task<absl::Status> task, const char* file = __builtin_FILE(),
              const char* function = __builtin_FUNCTION(), std::uint32_t line = __builtin_LINE());
 
@@ -64,7 +66,8 @@ class Scope {
   // first, with the texts of the next few and the number of the rest: "no peer; then: no memory;
   // and 7 more". OK when tasks were cancelled and none failed; a task that returns kCancelled after
   // its scope was cancelled has not failed. After that the scope is as new. A task that is
-  // cancelled while it joins cancels the tasks of the scope.
+  // cancelled while it joins cancels the tasks of the scope. One task joins at a time, and none of
+  // the scope's own: that would wait for itself.
   Task<absl::Status> Join();
 
   // Tasks that have not finished.

@@ -1,7 +1,12 @@
 // Waiting for a time, and letting others run.
 //
 //   co_await coro::Sleep(10ms);
+//   co_await coro::SleepUntil(deadline);
 //   co_await coro::Yield();
+//
+// All three are awaited inside a loop's Run. The timer is in the coroutine's frame: nothing is
+// allocated, and a coroutine that is destroyed while it sleeps leaves none behind. For a limit on
+// the time of something else use its deadline, or Timeout (timeout.h).
 
 #ifndef DRYDOCK_CORO_SLEEP_H_
 #define DRYDOCK_CORO_SLEEP_H_
@@ -16,7 +21,8 @@
 namespace drydock::coro {
 
 // co_await suspends until the loop's clock reaches `deadline`: never earlier, and at most one turn
-// later.
+// later. A deadline that has passed still lets one turn pass. Sleeps of equal deadlines end in the
+// order in which they began.
 class SleepUntil final : public WaitNode, private TimerNode {
  public:
   explicit SleepUntil(Time deadline) : TimerNode(&SleepUntil::Wake), deadline_(deadline) {}
@@ -47,7 +53,8 @@ inline SleepUntil Sleep(Duration delay) {
   return SleepUntil(delay > Duration::zero() ? After(now, delay) : now);
 }
 
-// co_await lets every other ready coroutine, and the selectors, have a turn.
+// co_await lets every other ready coroutine, and the selectors, have a turn. For a coroutine that
+// computes for long, or that waits for a condition of which no coroutine can notify it.
 class Yield final {
  public:
   Yield() = default;

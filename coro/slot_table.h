@@ -4,7 +4,15 @@
 //   name = generation << 32 | index
 //
 // A slot that is freed and taken again has another generation: a late or repeated completion of the
-// old user finds nothing, and touches nothing.
+// old user finds nothing, and touches nothing. (A name comes again after four billion users of one
+// slot.)
+//
+//   const auto [name, operation] = operations.Take();
+//   operation->waiter = this;
+//   request.context = Context{name};
+//   ...
+//   Operation* const found = operations.FindAndFree(std::uint64_t(context));
+//   if (found != nullptr) found->waiter->Wake();
 
 #ifndef DRYDOCK_CORO_SLOT_TABLE_H_
 #define DRYDOCK_CORO_SLOT_TABLE_H_
@@ -18,9 +26,10 @@
 
 namespace drydock::coro {
 
-// Grows by need, never shrinks; in its steady state nothing is taken from the heap. `Value` is
-// default-constructible; it stays in its slot when the slot is freed, until the next user
-// overwrites it. Not thread-safe.
+// Grows by need, up to two billion slots, and never shrinks; in its steady state nothing is taken
+// from the heap. All calls take constant time but taken(), ForEach, and a Take that makes a slot.
+// `Value` is default-constructible; it stays in its slot when the slot is freed, until the next
+// user overwrites it. Not thread-safe, not copyable.
 template <typename Value>
 class SlotTable {
  public:
@@ -40,7 +49,8 @@ class SlotTable {
     return {slot.name, &slot.value};
   }
 
-  // A free slot, and its name: never 0. The pointer holds until the next Take.
+  // A free slot, and its name: never 0. The value is as its last user left it. The pointer holds
+  // until the next Take.
   std::pair<Name, Value*> Take() {
     if (!has_free()) [[unlikely]]
       Grow();
@@ -53,10 +63,11 @@ class SlotTable {
     return slot == nullptr ? nullptr : &slot->value;
   }
 
-  // REQUIRES: the name was found.
+  // Frees the slot. REQUIRES: a slot that is taken has this name.
   void Free(Name name) { DD_CHECK(FindAndFree(name) != nullptr, "slot is freed twice"); }
 
-  // Find and Free in one. What was in the slot is there until the next Take.
+  // Find and Free in one; null, and nothing is freed, where no slot that is taken has this name.
+  // The contents of the slot stay until the next Take.
   Value* FindAndFree(Name name) {
     Slot* const slot = FindSlot(name);
     if (slot == nullptr) return nullptr;

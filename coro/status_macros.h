@@ -1,13 +1,15 @@
 // Early return on an error, for functions and for coroutines that return absl::Status or
 // absl::StatusOr.
 //
-// They are statements and not expressions on purpose: GCC 12 fails on a `co_await` inside a
-// statement expression.
-//
 //   RETURN_IF_ERROR(Check(x));                          // in a function
 //   ASSIGN_OR_RETURN(auto domain, fabric.OpenDomain(0));
 //   CO_RETURN_IF_ERROR(co_await Transfer());            // in a coroutine
 //   CO_ASSIGN_OR_RETURN(auto message, co_await Next());
+//
+// The error is returned as it is. They are statements and not expressions on purpose: GCC 12 fails
+// on a `co_await` inside a statement expression. The ASSIGN forms are several statements, each on a
+// line of its own and never the whole body of an `if` or a loop; their target is a declaration, or
+// a variable that exists.
 
 #ifndef DRYDOCK_CORO_STATUS_MACROS_H_
 #define DRYDOCK_CORO_STATUS_MACROS_H_

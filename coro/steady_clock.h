@@ -7,12 +7,15 @@
 
 namespace drydock::coro {
 
-// Thread-safe: holds no state. Now() costs one clock_gettime(CLOCK_MONOTONIC), about 20 ns.
+// Thread-safe: holds no state. Now() costs one clock_gettime(CLOCK_MONOTONIC), about 20 ns. Times
+// are comparable with those of other SteadyClocks of this machine until it restarts. Tests use a
+// VirtualClock.
 class SteadyClock final : public Clock {
  public:
   Time Now() const override;
 
-  // Sleeps until `deadline`. kNever returns false: nothing could wake the sleeper.
+  // Blocks the thread until `deadline`; returns at once when that has passed. kNever returns false:
+  // nothing could wake the sleeper.
   bool WaitUntil(Time deadline) override;
 
   bool IsVirtual() const override { return false; }

@@ -18,7 +18,7 @@
 
 namespace drydock::coro {
 
-// An error as an exception. what() is the status as text.
+// An error as an exception. what() is the status as text: "NOT_FOUND: no such page".
 class StatusError : public std::runtime_error {
  public:
   // REQUIRES: not ok.
@@ -31,7 +31,7 @@ class StatusError : public std::runtime_error {
   absl::Status status_;
 };
 
-// Nothing, or the value; throws StatusError for an error.
+// Nothing, or the value, moved out; throws StatusError for an error.
 inline void OrThrow(const absl::Status& status) {
   if (!status.ok()) throw StatusError(status);
 }
@@ -41,7 +41,8 @@ T OrThrow(absl::StatusOr<T> value) {
   return *std::move(value);
 }
 
-// EventLoop::Run for callers outside of coroutines. REQUIRES: not called from within the loop.
+// EventLoop::Run for callers outside of coroutines: returns the value of the task, and throws its
+// error, or the loop's (kAborted: it is stuck). REQUIRES: not called from within the loop.
 template <typename T>
 auto RunOrThrow(EventLoop& loop, Task<T> task) {
   return OrThrow(loop.Run(std::move(task)));

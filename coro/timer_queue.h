@@ -1,4 +1,14 @@
-// The schedule queue: timers in the order of their deadlines.
+// The schedule queue: timers in the order of their deadlines. A coroutine sleeps with sleep.h; this
+// is for an awaiter that wakes at a time.
+//
+//   class Waiter : public WaitNode, private TimerNode {
+//     Waiter() : TimerNode(&Waiter::Expire) {}
+//     static void Expire(TimerNode& timer) {
+//       EventLoop::Current().Schedule(static_cast<Waiter&>(timer));
+//     }
+//     ...
+//   };
+//   EventLoop::Current().timers().Arm(*this, deadline);  // in its await_suspend
 
 #ifndef DRYDOCK_CORO_TIMER_QUEUE_H_
 #define DRYDOCK_CORO_TIMER_QUEUE_H_
@@ -15,12 +25,12 @@ namespace drydock::coro {
 
 class TimerQueue;
 
-// One timer, a member of the object that waits for it. Its destructor takes it out of the queue.
-// Not copyable: the queue points at it.
+// One timer, a member or base of the object that waits for it. Its destructor takes it out of the
+// queue. Not copyable: the queue points at it.
 class TimerNode : private WheelNode {
  public:
   // `fire` is called once, from the loop, at or after the deadline; the node is out of the queue by
-  // then.
+  // then and may be armed again, or destroyed. It must not block.
   using FireFunction = void (*)(TimerNode& node);
 
   explicit TimerNode(FireFunction fire) : fire_(fire) {}
@@ -33,6 +43,7 @@ class TimerNode : private WheelNode {
       CancelAtLast();
   }
 
+  // In a queue: it was armed, and neither fired nor was cancelled.
   bool armed() const { return queue_ != nullptr; }
 
   // Leaves the queue, if in it; it will not fire.
@@ -63,7 +74,8 @@ class TimerNode : private WheelNode {
 //   heap    knows where each timer is; also for what is due at once, or further away than the wheel
 //           reaches
 //
-// Not thread-safe.
+// Only the heap allocates memory, as it grows; it never shrinks. Timers that are armed when the
+// queue dies are let go and never fire. Not thread-safe.
 class TimerQueue {
  public:
   TimerQueue() = default;
@@ -78,10 +90,13 @@ class TimerQueue {
     if (wheel_is_empty()) wheel_.Restart(now);
   }
 
-  // Deadline of the next timer; kNever when there is none.
+  // Deadline of the next timer; kNever when there is none. Takes time in proportion to one bucket
+  // of the wheel where the earliest timer has left it, and constant time otherwise.
   Time NextDeadline();
 
-  // REQUIRES: `node` is not armed. It must stay where it is until it fires or is cancelled.
+  // `node` fires in the first FireDue that begins afterwards with a time of `deadline` or later,
+  // also when that has passed already. REQUIRES: `node` is not armed. It must stay where it is
+  // until it fires or is cancelled.
   void Arm(TimerNode& node, Time deadline, TimerNode::FireFunction fire) {
     node.fire_ = fire;
     Arm(node, deadline);

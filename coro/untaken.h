@@ -1,6 +1,6 @@
 // Errors of tasks that have ended, until the program takes them. An error that is not taken is
-// reported. (What a task returns inside of something else, a vector or a Completion, is the
-// program's.)
+// reported. Inside of Scope, WhenAll, WhenAny and WithDeadline. (An error inside of another value
+// that a task returns, as a vector or a Completion, is the program's.)
 //
 //   an error that nobody took, of Serve (server.cc:41) at line 52, spawned in Main (server.cc:88):
 //   UNAVAILABLE: peer is gone; then: out of memory; and 7 more
@@ -35,7 +35,8 @@ class UntakenErrors {
   // that the first error's text has already, are only counted.
   void Add(const TaskPlace& task, const TaskPlace& spawned, const absl::Status& error);
 
-  // The one that came first, with the texts of those after it; OK: there are none. They are taken.
+  // The one that came first, with its payloads and the texts of those after it; OK: there are none.
+  // They are taken: what comes after that is a first error again.
   absl::Status Take();
 
  private:
@@ -52,9 +53,10 @@ class UntakenErrors {
   std::unique_ptr<Errors> errors_;  // null: there are none
 };
 
-// `task` has ended with `error`, and the coroutine that waited for it is gone.
+// Reports that `task` has ended with `error`, and that the coroutine that waited for it is gone.
 void ReportUntaken(const TaskRecord& task, const absl::Status& error);
 
+// The error that a task's value is, or OK. CanFail: values of this type can be errors.
 inline absl::Status ErrorIn(const absl::Status& value) { return value; }
 template <typename T>
 absl::Status ErrorIn(const absl::StatusOr<T>& value) {
@@ -66,6 +68,7 @@ concept CanFail = requires(const T& value) {
 };
 
 // Takes the value of a task that will not be awaited any more, and reports it if it is an error.
+// Does nothing for a task that has not finished.
 template <typename T>
 void ReportUntakenError(const Task<T>& task) {
   if constexpr (CanFail<T>) {
@@ -88,6 +91,7 @@ class UnlessTaken {
       report_();
   }
 
+  // The values are taken, or there are none: nothing is reported.
   void Taken() { taken_ = true; }
 
  private:

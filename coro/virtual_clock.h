@@ -1,5 +1,13 @@
 // A clock that stands still until it is told to move: for tests, where waiting an hour costs
 // nothing.
+//
+//   VirtualClock clock;
+//   EventLoop loop(clock);
+//   loop.Run(SleepAnHour());  // returns at once; clock.Now() is an hour later
+//
+// A loop on it jumps to its next timer when no coroutine can run. A program whose peers are
+// simulated uses the clock of their world, which also knows of the network's events
+// (sim/world/world.h).
 
 #ifndef DRYDOCK_CORO_VIRTUAL_CLOCK_H_
 #define DRYDOCK_CORO_VIRTUAL_CLOCK_H_
@@ -9,7 +17,7 @@
 
 namespace drydock::coro {
 
-// Not thread-safe.
+// Moves only in WaitUntil and Advance. Not thread-safe.
 class VirtualClock final : public Clock {
  public:
   // One second, not zero: see Clock::Now.
@@ -17,7 +25,7 @@ class VirtualClock final : public Clock {
 
   Time Now() const override { return now_; }
 
-  // Jumps to `deadline`.
+  // Jumps to `deadline`, if that is later than now. False, and nothing has happened: it is kNever.
   bool WaitUntil(Time deadline) override {
     if (deadline == kNever) return false;
     if (deadline > now_) now_ = deadline;
@@ -26,7 +34,7 @@ class VirtualClock final : public Clock {
 
   bool IsVirtual() const override { return true; }
 
-  // Moves time forward. REQUIRES: by >= 0.
+  // Moves time forward; the loop's timers fire in its next turn. REQUIRES: by >= 0.
   void Advance(Duration by) {
     DD_CHECK(by >= Duration::zero(), "time cannot go backwards");
     now_ = After(now_, by);

@@ -1,11 +1,18 @@
 // Coroutines that wait for something that another coroutine, or a selector, will announce.
 //
 // The building block of events, counters and queues: the condition lives with its owner, and a
-// waiter looks at it again after it was woken.
+// waiter looks at it again after it was woken, because another coroutine may have run in between.
 //
 //   while (queue.empty()) {
-//     if (!co_await waiters.Wait(deadline)) co_return absl::DeadlineExceededError("...");
+//     const bool notified = co_await waiters.Wait(deadline);
+//     if (!notified) co_return absl::DeadlineExceededError("...");
 //   }
+//
+//   queue.push_back(value);  // the other side
+//   waiters.NotifyOne();
+//
+// A notification that finds no waiter is lost: the condition must be set before. Where the
+// condition is one of the usual ones, Event, Semaphore and Channel have the loop above in them.
 
 #ifndef DRYDOCK_CORO_WAIT_LIST_H_
 #define DRYDOCK_CORO_WAIT_LIST_H_
@@ -21,12 +28,16 @@
 
 namespace drydock::coro {
 
-// Not thread-safe: waiters and notifiers are on one loop. A list that dies leaves its waiters
-// waiting for their deadlines. A coroutine that is cancelled or destroyed between being notified
-// and running passes the notification on to the next waiter: none is lost.
+// Waiters are served in the order in which they came. A coroutine that is cancelled or destroyed
+// between being notified and running passes the notification on to the next waiter: none is lost.
+// Allocates nothing: a waiter's link is in its own frame. A list that dies leaves its waiters
+// waiting for their deadlines. Not movable, not thread-safe: waiters and notifiers are on one
+// loop's thread.
 class WaitList {
  public:
-  // co_await yields true when notified, false when the deadline came first.
+  // The awaiter that Wait returns, to be awaited at once and in a task. co_await yields true when
+  // notified, false when the deadline came first. An owner of a list may derive from it, to ask
+  // more than the list when the wait is cancelled (scope.h).
   class Waiter : public WaitNode, protected ListNode, private TimerNode {
    public:
     virtual ~Waiter() { PassOn(); }
@@ -89,15 +100,18 @@ class WaitList {
   // `what`: what its waiters wait for, in words for a person; static storage.
   explicit WaitList(const char* what) : what_(what) {}
 
+  // No coroutine waits. Those that were notified wait no more, though they have not run yet.
   bool empty() const { return waiters_.empty(); }
 
   // Waiters that were notified, and did not run yet.
   std::size_t notified() const { return notified_count_; }
 
-  // Waits to be notified, at most until `deadline` on the loop's clock.
+  // Waits to be notified, at most until `deadline` on the loop's clock. It always suspends: test
+  // the condition first.
   [[nodiscard]] Waiter Wait(Time deadline = kNever) { return Waiter(*this, deadline); }
 
-  // Wakes the coroutine that has waited longest; false when none waits.
+  // Makes the coroutine that has waited longest ready; false when none waits. The loop runs it
+  // later, never inside of this call, which may be made while the loop does not run.
   bool NotifyOne() {
     Waiter* waiter = waiters_.front();
     if (waiter == nullptr) return false;
@@ -105,7 +119,7 @@ class WaitList {
     return true;
   }
 
-  // Wakes all coroutines that wait now.
+  // Makes all coroutines ready that wait now, in their order.
   void NotifyAll() {
     while (NotifyOne()) {
     }

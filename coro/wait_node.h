@@ -1,4 +1,20 @@
 // The base of the awaiters that a task can be suspended in.
+//
+//   class Readiness final : public WaitNode {
+//    public:
+//     bool await_ready() const { return source_.ready(); }
+//     template <TaskPromise Promise>
+//     void await_suspend(std::coroutine_handle<Promise> self) {
+//       Suspend(self);
+//       source_.Add(*this);  // which calls EventLoop::Schedule(waiter) once, after removing it
+//     }
+//     void await_resume() const {}
+//     void Cancel(Cancellation&) override { source_.Remove(*this); }
+//     const char* what() const override { return "a source"; }
+//     ...
+//   };
+//
+// A WaitList has such an awaiter already, with a deadline: prefer it.
 
 #ifndef DRYDOCK_CORO_WAIT_NODE_H_
 #define DRYDOCK_CORO_WAIT_NODE_H_
@@ -16,8 +32,10 @@ template <typename Promise>
 concept TaskPromise = std::derived_from<Promise, internal::TaskRecord>;
 
 // Base of awaiters that wait for something other than their turn. It calls Suspend in its
-// await_suspend; the code that wakes it gives it to EventLoop::Schedule. Lives in the awaiter,
-// hence in the coroutine's own frame.
+// await_suspend; the code that wakes it gives it to EventLoop::Schedule, once. Lives in the
+// awaiter, hence in the coroutine's own frame: everything that refers to it must forget it when it
+// is cancelled, and when it is destroyed while it waits, in its destructor or in Abandon()
+// (promise.h). Threads: the loop's.
 class WaitNode : public Wait {
  public:
   // The task is suspended here.

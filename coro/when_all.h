@@ -3,10 +3,15 @@
 //   auto [a, b] = co_await coro::WhenAll(First(), Second());
 //   std::vector<absl::Status> results = co_await coro::WhenAll(std::move(tasks));
 //
-// The tasks start in order, each running until it first suspends. Nothing is cancelled when one
-// fails: every result is returned. Those of a WhenAll that is destroyed before are lost, except for
-// errors: these are reported to the loop. Use a Scope where the number of tasks is not known
-// beforehand.
+// The tasks start in order when the result is awaited, each running until it first suspends. The
+// result comes after the last of them has finished, without a turn of the loop in between, and at
+// once where none has to wait or there are none. Nothing is cancelled when one fails: every result
+// is returned. A WhenAll that is cancelled cancels its tasks. Results of one that is destroyed
+// before are lost, except for errors: these are reported to the loop. REQUIRES: no task is empty,
+// or was started.
+//
+// Use a Scope where the number of tasks is not known beforehand or the first error is to end the
+// others, and WhenAny where the first result is enough.
 
 #ifndef DRYDOCK_CORO_WHEN_ALL_H_
 #define DRYDOCK_CORO_WHEN_ALL_H_
@@ -51,6 +56,7 @@ Task<std::vector<T>> WhenAll(std::vector<Task<T>> tasks) {
   co_return values;
 }
 
+// The same for tasks without a value.
 inline Task<void> WhenAll(std::vector<Task<void>> tasks) {
   JoinLatch latch;
   for (const Task<void>& task : tasks) latch.Start(task);

@@ -3,10 +3,15 @@
 //   std::variant<Message, Alarm> first = co_await coro::WhenAny(Next(), Rings());
 //   auto [which, status] = co_await coro::WhenAny(std::move(tasks));
 //
-// The tasks start in order, each running until it first suspends; when one finishes at once, those
-// after it are not started. The others are cancelled (wait.h), and have ended when the result
-// comes: they have no result, and the tasks that they spawned report their own errors. The error of
-// a winner that is destroyed before it is returned is reported to the loop.
+// The tasks start in order when the result is awaited, each running until it first suspends; when
+// one finishes at once, those after it are not started. The others are cancelled (wait.h), and have
+// ended when the result comes: they have no result, and the tasks that they spawned report their
+// own errors. The result is thus later than the first task's end where the NIC still has an
+// operation of another. An error counts as finishing. The error of a winner that is destroyed
+// before it is returned is reported to the loop. REQUIRES: no task is empty, or was started.
+//
+// For one task and a limit on its time use WithDeadline (timeout.h). Where the losers are to run
+// on, use a Scope and an Event.
 
 #ifndef DRYDOCK_CORO_WHEN_ANY_H_
 #define DRYDOCK_CORO_WHEN_ANY_H_
