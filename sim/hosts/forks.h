@@ -5,11 +5,14 @@
 
 namespace drydock::sim {
 
-// Told, in a child that was forked off this process, before fork returns there. Only the forking
-// thread is there: no lock may be taken.
+// An object that a child of a fork must not use. Not owned here; watched from WatchForks to
+// UnwatchForks.
 class ForkAware {
  public:
   virtual ~ForkAware() = default;
+  // Called once, in a child that was forked off this process, before fork returns there. Only the
+  // forking thread is there: no lock may be taken, and WatchForks and UnwatchForks may not be
+  // called. After it the object is watched no more.
   virtual void InChild() = 0;
 };
 
