@@ -14,14 +14,18 @@
 
 namespace drydock::sim {
 
-// Everything stays valid until the endpoint closes. One thread at a time, with the endpoint's own
-// posts.
+// Everything stays valid until the endpoint closes; afterwards capability<QueueAccess>() is null,
+// and nothing of this may be called. Asking for it tells the checks that the rings are driven from
+// outside (Observer::OnRingsTaken). One thread at a time, with the endpoint's own posts. No call
+// can fail.
 class QueueAccess {
  public:
   static constexpr fabric::PowerId kPower{"QueueAccess"};
   virtual ~QueueAccess() = default;
 
+  // The device of the endpoint, which takes doorbells: nic().RingSend(queue_pair(), ...).
   virtual Nic& nic() = 0;
+  // The device's half of the endpoint, with both of its rings.
   virtual QueuePair& queue_pair() = 0;
 
   // The driver's position in the send ring: shared, so that its posts and others can alternate.

@@ -51,10 +51,12 @@ struct Digest {
   friend bool operator==(const Digest&, const Digest&) = default;
 };
 
-// Told of every entry, after it entered the digest. Must not touch the world.
+// Sees every entry, as it is appended.
 class EventListener {
  public:
   virtual ~EventListener() = default;
+  // `event` has just entered the digest and the count. Called in the midst of a step of the world:
+  // must not touch the world, nor append.
   virtual void OnLogged(const LoggedEvent& event) = 0;
 };
 

@@ -58,12 +58,15 @@ RunSpec SpecOf(std::uint64_t seed, const PlanSource& plans, coro::Duration limit
 class RunObserver {
  public:
   virtual ~RunObserver() = default;
+  // The world is made, with its faults and its scheduler, and the program has not begun. Both
+  // arguments live until End returns.
   virtual void Begin(World& world, fabric::faults::FaultEngine& engine) = 0;
   // A fabric of the machine that the world got last is about to be used.
   virtual std::unique_ptr<fabric::Fabric> Wrap(World&, std::unique_ptr<fabric::Fabric> fabric) {
     return fabric;
   }
-  // The program has returned.
+  // The program has returned, and the checks of the world's end were made. (A program that never
+  // returns ends its process: SetEndProcess.)
   virtual void End(World&, fabric::faults::FaultEngine&) {}
 };
 

@@ -13,6 +13,7 @@ class Alarm {
  public:
   virtual ~Alarm() = default;
 
+  // The time of the world, which never decreases.
   virtual coro::Time Now() const = 0;
 
   // Makes an idle program read its completion queues at `time`, or soon after: progress is made

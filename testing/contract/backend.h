@@ -27,6 +27,7 @@ class Backend {
   // Where the test's memory comes from: everything that either node registers. Outlives both.
   virtual std::pmr::memory_resource& memory() { return *std::pmr::new_delete_resource(); }
 
+  // The backend's clock, by which tests give up: it passes in Idle, and may pass otherwise.
   virtual coro::Time Now() = 0;
 
   // Lets a little time pass, after queues were polled and nothing was there.
@@ -47,11 +48,12 @@ class Backend {
   // contract.
   virtual fabric::CapabilitySet ExpectedCapabilities() const = 0;
 
-  // How it behaves where backends may differ and a NIC says nothing. Each is observed by a behaviour.
+  // How it behaves where backends may differ and a NIC says nothing. Each is observed by a
+  // behaviour.
   virtual Traits ExpectedTraits() const = 0;
 
-  // The behaviours that do not apply because a capability or a trait is lacking: "Suite.Test", or "Suite.*"
-  // where that holds for all of a suite. Compared with what really does not apply
+  // The behaviours that do not apply because a capability or a trait is lacking: "Suite.Test", or
+  // "Suite.*" where that holds for all of a suite. Compared with what really does not apply
   // (applicability_contract.cc), so that nothing stops being tested unnoticed.
   virtual std::vector<std::string> NotApplicable() const = 0;
 
