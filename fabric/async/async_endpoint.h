@@ -98,7 +98,8 @@ class OperationAwaiter : public coro::WaitNode,
   virtual OperationKind kind() const = 0;
   // See kind().
   virtual std::size_t bytes() const = 0;
-  virtual bool standing() const = 0;  // OperationOptions::standing, of a receive
+  // OperationOptions::standing of a receive: it is no orphan when it is given up. False for others.
+  virtual bool standing() const = 0;
 
  private:
   enum class State { kIdle, kPending, kInFlight, kLeft, kDone };
