@@ -40,8 +40,8 @@ namespace drydock::apps::alltoall {
 
 struct MemberOptions {
   std::size_t nics = 2;
-  std::size_t first_nic =
-      0;  // of the fabric; the others follow, or share it where NICs are software
+  // Index in the fabric; the others follow, or share it where NICs are software.
+  std::size_t first_nic = 0;
   bool rail_aligned = true;  // NIC i writes to NIC i of its peers only
   bool in_place = false;
   std::size_t window = 128;  // rows of a NIC under way; less where queues of peers are short

@@ -27,8 +27,8 @@ struct BackendOptions {
   std::string profile;          // of the simulator; empty: its default
   std::uint64_t seed = 1;       // of the simulator
   std::string nic;              // its name; empty: the first
-  bool device_memory =
-      false;  // memory of GPUs will be registered; no flag says it, the program does
+  // Memory of GPUs will be registered. Set by the program: there is no flag for it.
+  bool device_memory = false;
 };
 
 BackendOptions BackendOptionsFromFlags();

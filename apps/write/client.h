@@ -37,8 +37,8 @@ struct ClientOptions {
   std::uint64_t data_seed = kDefaultDataSeed;
   std::uint32_t remote_context = kRemoteContext;
   std::uint64_t session = 1;  // tells this client's messages from others'
-  coro::Duration silence_timeout =
-      std::chrono::seconds(10);  // without any write, after which the server is given up
+  // The server is given up when no write comes, or it takes no message, for this long.
+  coro::Duration silence_timeout = std::chrono::seconds(10);
   // Called whenever writes arrived, and every 100 ms while nothing does.
   std::function<void(const Arrival&)> progress = [](const Arrival&) {};
   Log log = NoLog;

@@ -34,8 +34,8 @@ struct ServerOptions {
   DataMemory* memory = &HostData();  // where its data lives
   std::size_t region_bytes = kRegionBytes;
   std::size_t most_transfers = 8;  // at the same time, each with two regions of its own
-  coro::Duration write_timeout =
-      std::chrono::seconds(10);  // of the writes of a transfer: the client is given up then
+  // For the writes of a transfer, from its request on: the client is given up then.
+  coro::Duration write_timeout = std::chrono::seconds(10);
   coro::Duration session_timeout = std::chrono::seconds(60);  // between CONNECT and REQUEST
   // How long to wait for a message while no transfer is under way; absent: for ever.
   std::optional<coro::Duration> patience;

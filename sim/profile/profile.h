@@ -133,19 +133,19 @@ struct Profile {
 
   // --- The NIC ---
   coro::Duration issue_cost{};  // of the NIC, per work request, one after the other
-  std::uint32_t engine_window =
-      16;                 // work requests that a NIC serves at the same time, in random order
-  double dma_gbps = 126;  // Gbit/s between the NIC and memory, each direction; 0: no limit
+  // Work requests that a NIC serves at the same time, in random order.
+  std::uint32_t engine_window = 16;
+  double dma_gbps = 126;         // Gbit/s between the NIC and memory, each direction; 0: no limit
   coro::Duration dma_latency{};  // of a DMA read that a packet waits for before it can leave
-  double receive_gbps =
-      0;  // Gbit/s of packets that it takes in, if less than its link; 0: the link
+  // Gbit/s of packets that it takes in, if less than its link; 0: as its link.
+  double receive_gbps = 0;
 
   // --- The wire ---
   DelayModel one_way;             // from one NIC to another, without the time on the link
   std::size_t header_bytes = 64;  // on the link, beside a packet's payload
-  // Packets of a read or write that travel as one piece, and arrive when the last of them would: what
-  // each of them meets is added up, and one event stands for all. 1: each packet is an event of its
-  // own. Under a fault plan it is always so. See docs/fidelity.md.
+  // Packets of a read or write that travel as one piece, and arrive when the last of them would:
+  // one event stands for all, and adds up what each of them meets. 1: each packet is an event of
+  // its own. Under a fault plan it is always so. See docs/fidelity.md.
   std::uint32_t flow_packets = 1;
   std::uint32_t paths = 64;      // network paths to one destination; a packet takes any
   coro::Duration path_spread{};  // each path adds its own constant delay from [0, path_spread]
@@ -180,7 +180,8 @@ struct Profile {
   // 0: the write lands, and its immediate takes no receive.
   std::uint32_t refuses_mixed_immediates = 1;
 
-  // --- Between NUMA nodes: for memory and threads that a program has placed (sim/machine/numa.h) ---
+  // --- Between NUMA nodes: for memory and threads that a program has placed
+  // (sim/machine/numa.h) ---
   coro::Duration numa_crossing{};     // one way from one node to another
   double numa_link_gbytes_per_s = 0;  // GB/s from one node to another, each direction; 0: no limit
 
