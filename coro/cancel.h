@@ -1,4 +1,5 @@
-// Waits until every wait that was asked to end has ended: the second phase of cancelling (wait.h).
+// Waits until every wait that was asked to end has ended: what a canceller does between the two
+// phases of cancelling (wait.h).
 //
 //   EndOfWaits ended;
 //   task.handle().promise().Cancel(ended);   // asks
@@ -17,10 +18,10 @@
 
 namespace drydock::coro {
 
-// Awaited once, after every wait was asked. The co_await does not suspend where all of them ended
-// at once; otherwise the loop resumes it after the last one has ended. It destroys no task: its
-// owner does that, afterwards. Must outlive the waits that were asked: it dies when they have
-// ended, or together with their coroutines.
+// Awaited once, after every wait was asked. The co_await does not suspend where all of them have
+// ended by then; otherwise the loop resumes it after the last one has ended. It destroys no task:
+// its owner does that, afterwards. It dies when the waits have ended, or together with their
+// coroutines.
 class EndOfWaits final : public Cancellation, public WaitNode {
  public:
   bool await_ready() const { return pending() == 0; }

@@ -43,9 +43,9 @@ class Channel {
   std::size_t size() const { return values_.size(); }
   bool closed() const { return closed_; }
 
-  // Puts `value` at the end. False, and the value is dropped: the channel is closed, or it was full
-  // until `deadline` (on the loop's clock). Where there is room it does not wait, even if the
-  // deadline has passed.
+  // Puts `value` at the end. False, and the value is dropped: the channel is closed, or there was
+  // no room for it by `deadline` (on the loop's clock). Where there is room it does not wait, even
+  // if the deadline has passed.
   Task<bool> Send(T value, Time deadline = kNever) {
     bool in_time = true;
     while (!closed_ && values_.size() >= capacity_ && in_time) {
@@ -57,9 +57,9 @@ class Channel {
     co_return true;
   }
 
-  // Takes the first value. Nothing: the channel is closed and empty, or it was empty until
-  // `deadline`; closed() tells them apart. A value that is there is taken even if the deadline has
-  // passed.
+  // Takes the first value. Nothing: the channel is closed and empty, or there was no value for it
+  // by `deadline`; closed() tells them apart. A value that is there is taken even if the deadline
+  // has passed.
   Task<std::optional<T>> Receive(Time deadline = kNever) {
     bool in_time = true;
     while (values_.empty() && !closed_ && in_time) in_time = co_await arrived_.Wait(deadline);
@@ -71,7 +71,7 @@ class Channel {
   }
 
   // Nothing can be sent any more, and senders that wait return false. The values in the channel can
-  // still be received. Closing twice is harmless.
+  // still be received; receivers that wait return nothing. Closing twice is harmless.
   void Close() {
     closed_ = true;
     room_.NotifyAll();

@@ -51,12 +51,12 @@ class WheelNode {
  private:
   Duration deadline_;  // a Time would be set to zero first
   WheelNode* next_;
-  WheelNode** link_;  // the pointer to this one: a list's first_, or the next_ before it
+  WheelNode** link_;  // the pointer to this one: the list's to its first, or the next_ before it
 };
 
-// The present of the wheel is the tick (1.024 us) that Restart, SetPresent or Advance set last; the
-// times that they are given never decrease. Not thread-safe. Owns none of its nodes, and allocates
-// nothing.
+// The present of the wheel is the tick (1.024 us) that Restart, SetPresent or Advance set last. The
+// times that it is given must not decrease, but for Restart's. Not thread-safe. Owns none of its
+// nodes, and allocates nothing.
 class DeadlineWheel {
  public:
   // Puts `node` into the bucket of its deadline, in constant time. False, and nothing has happened:
@@ -98,10 +98,11 @@ class DeadlineWheel {
     return true;
   }
 
-  // Brings the present to `now` and gives every node whose bucket has begun to `due`, in any order
-  // and in no list. Such a node is due by the end of that microsecond, not always at `now`. `due`
-  // may insert its node into another list, and must not change the wheel. Takes time in proportion
-  // to the nodes and the buckets that have begun.
+  // Brings the present to `now` and gives every node whose tick has begun to `due`, in any order
+  // and in no list. The deadline of such a node is before the end of the tick of `now`, and may be
+  // after `now`. `due` may insert its node into another list, and must not change the wheel. Takes
+  // time in proportion to the buckets that have begun, their nodes, and the buckets that all nodes
+  // have left.
   template <typename Due>
   void Advance(Time now, const Due& due) {
     const std::uint64_t target = TickOf(now);

@@ -58,7 +58,8 @@ class Descriptor {
 };
 
 // In all of them, the descriptor and the bytes outlive the task. A read and a write of one
-// descriptor may wait at the same time. After an error, any part of the bytes may have been moved.
+// descriptor may wait at the same time. After an error of ReadAll or WriteAll, any part of the
+// bytes may have been moved.
 
 // Waits until there are bytes and reads them, at most as many as `room` takes: the number of bytes
 // read, 0 at the end. Looks at the descriptor in the next turn, not in this one: a peer that never

@@ -1,5 +1,5 @@
-// An event that coroutines wait for: setting it wakes all of them, and those that wait later do not
-// suspend.
+// An event that coroutines wait for: setting it wakes all of them, and those that come later do not
+// suspend until it is reset.
 //
 //   coro::Event ready;
 //   const bool happened = co_await ready.Wait(deadline);  // in any number of coroutines
@@ -30,7 +30,7 @@ class Event {
     set_ = true;
     waiters_.NotifyAll();
   }
-  // Later calls of Wait wait again.
+  // Later calls of Wait wait for the next Set.
   void Reset() { set_ = false; }
 
   // True once the event was set, even where it was reset before the waiter ran; false when the

@@ -8,9 +8,9 @@
 //   larger frames      the heap, each time
 //
 // One pool per thread, as there is one loop per thread: no locks, no atomics. Nothing that is kept
-// goes back to the heap before the thread ends, so a pool is as large as the most frames of each
-// size that lived at one time. Under AddressSanitizer every frame comes from the heap, so that a
-// use after free is seen.
+// goes back to the heap before the thread ends. A pool keeps, of each size, at most as many frames
+// as lived at one time, and those that came from other threads. Under AddressSanitizer every frame
+// comes from the heap, so that a use after free is seen.
 //
 // Task and NowTask take their frames here by themselves (promise.h), and the ready queue its
 // pieces.
@@ -33,7 +33,7 @@ struct FramePoolCounters {
 
 class FramePool {
  public:
-  // A frame takes a multiple of kClassBytes; one of more than kMostBytes is never kept.
+  // A frame of up to kMostBytes takes a multiple of kClassBytes; a larger one is never kept.
   static constexpr std::size_t kClassBytes = 64;
   static constexpr std::size_t kMostBytes = 2048;
   // False under AddressSanitizer: nothing is kept.
@@ -62,7 +62,8 @@ class FramePool {
     return AllocateNew(bytes);
   }
 
-  // `frame` came from Allocate(bytes), on any thread: the pool of the calling thread gets it.
+  // `frame` came from Allocate(bytes), on any thread. Where it is kept, the pool of the calling
+  // thread keeps it.
   static void Release(void* frame, std::size_t bytes) noexcept {
     const std::size_t index = ClassOf(bytes);
     if (kKeeps && index < kClasses) [[likely]] {

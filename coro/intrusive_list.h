@@ -7,8 +7,8 @@
 //   while (Waiter* first = waiters.PopFront()) first->Wake();
 //
 // That an element leaves makes it safe to destroy a coroutine at any suspension point: its awaiter
-// sits in some list (the waiters of an event, of an endpoint, ...) and is gone from it when the
-// frame is gone.
+// sits in some list (the waiters of an event, the operations that wait for room in a queue) and is
+// gone from it when the frame is gone.
 
 #ifndef DRYDOCK_CORO_INTRUSIVE_LIST_H_
 #define DRYDOCK_CORO_INTRUSIVE_LIST_H_
@@ -95,8 +95,8 @@ class IntrusiveList {
     return link;
   }
 
-  // Calls `each` for every element, in order. `each` may take its own element out of the list, and
-  // no other.
+  // Calls `each` for every element, in order. `each` may take its own element out of the list, or
+  // destroy it, and no other.
   template <typename Each>
   void ForEach(const Each& each) {
     for (ListNode* link = head_.next_; link != &head_;) {

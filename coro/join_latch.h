@@ -23,9 +23,9 @@
 namespace drydock::coro {
 
 // Awaited once, by a task, after it has started all of them. Where all have finished by then the
-// co_await does not suspend; otherwise the last one resumes the waiter as it ends, within its own
-// turn of the loop. Allocates nothing: the promises of its tasks are a list, so that a task is in
-// one latch or one Race only. Not thread-safe. Outlives the tasks that it started, or dies together
+// co_await does not suspend; otherwise the last one resumes the waiter as it ends, in the same turn
+// of the loop. Allocates nothing: the promises of its tasks are a list, so that a task is in one
+// latch or one Race only. Not thread-safe. Outlives the tasks that it started, or dies together
 // with them.
 class JoinLatch final : public Wait, private internal::TaskObserver {
  public:

@@ -17,6 +17,7 @@ namespace drydock::coro::internal {
 
 // The record of a task; the first part of every task's promise. Belongs to the thread that made the
 // task. It says at any time one of: never started, runs, awaits a task, waits in a Wait, is ready.
+// (One that has ended, or awaits something that is not ours, counts as one that runs.)
 class TaskRecord {
  public:
   enum class Begins { kWhenAwaited, kAtOnce };
@@ -71,15 +72,17 @@ class TaskRecord {
   // It is in a ready queue, at `place`, which becomes nullptr when it leaves.
   void set_ready(TaskRecord** place) { Set(place, kReady); }
 
-  // Asks the wait at the end of the chain of tasks that this one awaits, or takes the last task of
-  // the chain out of the ready queue. None of them runs again before it is destroyed. REQUIRES: it
-  // is suspended.
+  // Asks the wait of the last task in the chain of those that this one awaits. Where the last task
+  // is ready, takes it out of the ready queue instead, and asks the tasks for which it had waited
+  // (WokenParent). None of the chain runs again before it is destroyed, unless it awaits something
+  // that is not ours. REQUIRES: it is suspended.
   void Cancel(Cancellation& cancellation);
 
  protected:
   ~TaskRecord() = default;
 
-  // Takes it out of the ready queue, if it is in one. Called before it dies where it is suspended.
+  // Takes it out of the ready queue, if it is in one. Called when it is cancelled, and before it
+  // dies where it is suspended.
   void StopWaiting() {
     if (ready()) [[unlikely]]
       LeaveReadyQueue();
@@ -203,7 +206,7 @@ class LiveTask : public TaskRecord {
     }
   }
 
-  // The task that was made before it; null: it is the oldest.
+  // Of the tasks that live, the one that was made before it; null: it is the oldest.
   const LiveTask* next() const { return next_; }
 
  private:

@@ -158,7 +158,7 @@ class NowPromise<void> final : public NowPromiseBase {
 }  // namespace internal
 
 // A call of a coroutine, and the place of its value. Not movable, and awaited once, as a temporary,
-// by tasks and other calls. Destroyed while the coroutine is suspended, it destroys the coroutine,
+// by a task or another call. Destroyed while the coroutine is suspended, it destroys the coroutine,
 // as Task does. T is void, or a movable value of at most the alignment of operator new.
 template <typename T = void>
 class [[nodiscard]] NowTask {

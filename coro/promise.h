@@ -4,7 +4,7 @@
 //   CoroutinePromise<LiveTask>    keeps value and frame for its owner  PromiseBase (task.h)
 //   CoroutinePromise<TaskRecord>  frees its frame at its end           NowPromiseBase (now_task.h)
 //
-// Read docs/coroutine-traps.md before changing it: GCC 12 miscompiles some forms of awaiters.
+// Read docs/coroutine-traps.md before changing it: GCC 12 miscompiles some forms of co_await.
 
 #ifndef DRYDOCK_CORO_PROMISE_H_
 #define DRYDOCK_CORO_PROMISE_H_
@@ -136,8 +136,9 @@ inline constexpr char kBrokenFrame[] =
     "GCC 12 cannot compile this coroutine: name the result of a co_await before an if or while "
     "tests it (docs/coroutine-traps.md)";
 
-// Whether the frame has the promise at its usual place, on which TaskRecord::handle() relies:
-// nothing but a greater alignment of the promise, as of a value in it, moves it.
+// Whether the frame has the promise at its usual place, on which TaskRecord::handle() relies.
+// Nothing moves it but a greater alignment of the promise, as of a value in it, and GCC's error
+// above.
 template <typename Promise>
 inline constexpr bool kHasOrdinaryAlignment = alignof(Promise) <= 2 * sizeof(void*);
 

@@ -29,10 +29,11 @@
 namespace drydock::coro {
 
 // Awaited once, by a task, after the tasks were started. Where one has finished by then the
-// co_await does not suspend. Otherwise the first to finish resumes the waiter as it ends, within
-// its own turn of the loop; a deadline makes the waiter ready, and a task that finishes before it
-// runs still wins. The losers go on: the waiter cancels them, or destroys them. Allocates nothing.
-// Not thread-safe. Outlives the tasks that it started, or dies together with them.
+// co_await does not suspend. Otherwise the first to finish resumes the waiter as it ends, in the
+// same turn of the loop; a deadline makes the waiter ready, and a task that finishes before it runs
+// still wins. The losers go on. After a deadline the waiter has to cancel or destroy them before it
+// suspends again: one that finished then would resume it. Allocates nothing itself. Not
+// thread-safe. Outlives the tasks that it started, or dies together with them.
 class Race final : public WaitNode,
                    private internal::TaskObserver,
                    private internal::WokenParent,
@@ -68,7 +69,6 @@ class Race final : public WaitNode,
   // The task that finished first, and keeps its value. Null: the deadline came first. REQUIRES: was
   // awaited.
   const internal::PromiseBase* winner() const { return winner_; }
-  // Whether `task`, which was given to Start, is the winner.
   template <typename T>
   bool WonBy(const Task<T>& task) const {
     return winner_ == &task.handle().promise();

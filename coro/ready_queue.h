@@ -1,6 +1,6 @@
-// The tasks that can run, in the order in which they became ready. Inside of the event loop: a
-// program makes tasks ready through EventLoop::Schedule, and gives its turn away with Yield
-// (sleep.h).
+// The tasks that can run, in the order in which they became ready. A part of the event loop: an
+// awaiter makes its task ready through EventLoop::Schedule, and a task gives its turn away with
+// Yield (sleep.h).
 
 #ifndef DRYDOCK_CORO_READY_QUEUE_H_
 #define DRYDOCK_CORO_READY_QUEUE_H_
@@ -20,10 +20,11 @@ namespace drydock::coro::internal {
 //   piece [ ran | ran | runs now | runs in this turn | ready | ready ] -> piece [ ready |     ]
 //                                                    begin_                             end_
 //
-// A task knows its place, and one that dies leaves it empty. A piece has 255 places and is memory
-// of the frame pool: nothing is taken from the heap in the steady state. The living tasks are moved
-// together when there are more pieces than twice those that they needed last time, and four. Not
-// thread-safe. REQUIRES: no task is in it when it dies, for a task refers to its place.
+// A task knows its place, and one that dies or is cancelled leaves it empty. A piece has 255 places
+// and is memory of the frame pool: nothing is taken from the heap in the steady state. Before there
+// are more pieces than twice those that were needed when this was last done, and four, the tasks
+// are moved together. Not thread-safe. REQUIRES: no task is in it when it dies, for a task refers
+// to its place.
 class ReadyQueue {
  public:
   ReadyQueue() = default;
@@ -38,7 +39,7 @@ class ReadyQueue {
   // No task has come since the last Run began. (Those that came may have died.)
   bool untouched() const { return end_ == begin_; }
 
-  // No task is in it. Takes time in proportion to the places, those of tasks that died included.
+  // No task is in it. Takes time in proportion to the places, those that tasks left included.
   bool empty() const {
     TaskRecord* const* at = begin_;
     for (Piece* piece = first_;; at = piece->places) {
@@ -50,8 +51,8 @@ class ReadyQueue {
     }
   }
 
-  // Makes `task` ready, in constant time; it leaves the queue as it runs, or dies. REQUIRES: `task`
-  // is suspended, and in no queue.
+  // Makes `task` ready, in constant time but where tasks are moved together; it leaves the queue as
+  // it runs, is cancelled, or dies. REQUIRES: `task` is suspended, and in no queue.
   void PushBack(TaskRecord& task) {
     TaskRecord** const place = end_;
     if (place == limit_) [[unlikely]]
@@ -63,7 +64,7 @@ class ReadyQueue {
 
   // Takes the tasks that are in it now, one after the other, and calls `run` with each. `run` may
   // push tasks, which stay for the next Run, and may destroy any task, its own included. False: all
-  // that were in it have died. REQUIRES: touched, and not called by `run`.
+  // tasks had left it. REQUIRES: touched, and not called by `run`.
   template <typename RunTask>
   [[gnu::always_inline]] bool Run(const RunTask& run) {
     TaskRecord** at = begin_;

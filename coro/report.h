@@ -3,7 +3,7 @@
 //   const coro::ReportTo log([&](const std::string& text) { log_file << text; });
 //   return RunProgram();  // the loops that it makes report to the file
 //
-// One loop's reports are taken by EventLoop::set_reporter.
+// EventLoop::set_reporter is for the reports of one loop.
 
 #ifndef DRYDOCK_CORO_REPORT_H_
 #define DRYDOCK_CORO_REPORT_H_

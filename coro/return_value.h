@@ -19,7 +19,7 @@ class ReturnValue {
   ~ReturnValue() {
     if (set_) value_.~T();
   }
-  // Makes the value of `value`. Called once.
+  // Constructs the value from `value`. Called once.
   template <typename U>
   void Set(U&& value) {
     std::construct_at(std::addressof(value_), std::forward<U>(value));

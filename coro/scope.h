@@ -45,7 +45,7 @@ enum class OnError {
 // thread-safe: it and its tasks are one loop's. Not destroyed by a task of its own.
 class Scope {
  public:
-  // `on_error`: see Join, which cancels the others after the first error where that is asked for.
+  // With OnError::kCancel, a task that ends with an error has the effect of Cancel().
   explicit Scope(OnError on_error = OnError::kContinue) : on_error_(on_error) {}
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;

@@ -32,8 +32,8 @@ class Semaphore {
   // Permits that are neither held nor promised to a waiter.
   std::size_t available() const { return permits_ - waiters_.notified(); }
 
-  // Takes a permit if that needs no waiting; false, and nothing is taken, while others wait for
-  // one.
+  // Takes a permit if that needs no waiting; false, and nothing is taken, where none is available,
+  // or others wait for one.
   bool TryAcquire() {
     if (available() == 0 || !waiters_.empty()) return false;
     --permits_;

@@ -4,9 +4,9 @@
 //   co_await coro::SleepUntil(deadline);
 //   co_await coro::Yield();
 //
-// All three are awaited inside a loop's Run. The timer is in the coroutine's frame: nothing is
-// allocated, and a coroutine that is destroyed while it sleeps leaves none behind. For a limit on
-// the time of something else use its deadline, or Timeout (timeout.h).
+// All three are called and awaited inside a loop's Run. The timer of a sleep is in the coroutine's
+// frame: a coroutine that is destroyed while it sleeps leaves none behind. For a limit on the time
+// of something else use its deadline, or Timeout (timeout.h).
 
 #ifndef DRYDOCK_CORO_SLEEP_H_
 #define DRYDOCK_CORO_SLEEP_H_

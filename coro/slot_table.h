@@ -28,8 +28,8 @@ namespace drydock::coro {
 
 // Grows by need, up to two billion slots, and never shrinks; in its steady state nothing is taken
 // from the heap. All calls take constant time but taken(), ForEach, and a Take that makes a slot.
-// `Value` is default-constructible; it stays in its slot when the slot is freed, until the next
-// user overwrites it. Not thread-safe, not copyable.
+// `Value` is default-constructible and movable; it stays in its slot when the slot is freed, until
+// the next user overwrites it. Not thread-safe, not copyable.
 template <typename Value>
 class SlotTable {
  public:
@@ -49,8 +49,8 @@ class SlotTable {
     return {slot.name, &slot.value};
   }
 
-  // A free slot, and its name: never 0. The value is as its last user left it. The pointer holds
-  // until the next Take.
+  // A free slot, and its name: never 0. The value is as its last user left it, or Value{} where it
+  // has had none. The pointer holds until the next Take.
   std::pair<Name, Value*> Take() {
     if (!has_free()) [[unlikely]]
       Grow();
@@ -63,11 +63,11 @@ class SlotTable {
     return slot == nullptr ? nullptr : &slot->value;
   }
 
-  // Frees the slot. REQUIRES: a slot that is taken has this name.
+  // REQUIRES: a slot that is taken has this name.
   void Free(Name name) { DD_CHECK(FindAndFree(name) != nullptr, "slot is freed twice"); }
 
   // Find and Free in one; null, and nothing is freed, where no slot that is taken has this name.
-  // The contents of the slot stay until the next Take.
+  // The value stays in the slot, and the pointer holds, until the next Take.
   Value* FindAndFree(Name name) {
     Slot* const slot = FindSlot(name);
     if (slot == nullptr) return nullptr;

@@ -7,9 +7,9 @@
 //   CO_ASSIGN_OR_RETURN(auto message, co_await Next());
 //
 // The error is returned as it is. They are statements and not expressions on purpose: GCC 12 fails
-// on a `co_await` inside a statement expression. The ASSIGN forms are several statements, each on a
-// line of its own and never the whole body of an `if` or a loop; their target is a declaration, or
-// a variable that exists.
+// on a `co_await` inside a statement expression. An ASSIGN form is several statements: it stands on
+// a line of its own, and is never the whole body of an `if` or a loop. Its target is a declaration,
+// or a variable that exists.
 
 #ifndef DRYDOCK_CORO_STATUS_MACROS_H_
 #define DRYDOCK_CORO_STATUS_MACROS_H_

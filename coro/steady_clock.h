@@ -7,9 +7,8 @@
 
 namespace drydock::coro {
 
-// Thread-safe: holds no state. Now() costs one clock_gettime(CLOCK_MONOTONIC), about 20 ns. Times
-// are comparable with those of other SteadyClocks of this machine until it restarts. Tests use a
-// VirtualClock.
+// Thread-safe: holds no state. Now() costs one clock_gettime(CLOCK_MONOTONIC), about 20 ns. All
+// SteadyClocks of a machine show the same time, until it restarts.
 class SteadyClock final : public Clock {
  public:
   Time Now() const override;

@@ -10,19 +10,19 @@
 //
 // What it is: lazy (nothing runs before the await), move-only, single use. `co_await f()` on a
 // temporary is the usual form; a stored task is awaited as `co_await std::move(task)`. Ownership: a
-// Task owns its coroutine frame, and with it the parameters and locals; the objects to which
-// parameters and the captures of a lambda refer must outlive it. Destroying a Task that is
+// Task owns its coroutine frame, and with it the parameters and locals; objects to which parameters
+// refer, and a lambda with captures that was called, must outlive it. Destroying a Task that is
 // suspended destroys the frame and, with it, every task that it awaits; whatever they waited for
 // forgets them. Threads: a task lives and dies on the thread of its event loop. Errors: values
 // (absl::Status, absl::StatusOr). An exception that leaves a task ends the program with its text.
 // Stack: awaiting a task that finishes at once uses no native stack, in every build mode of every
 // compiler (a child is started on its parent's stack and returns to it; the parent is suspended
-// only if the child is). Memory: the frame comes from a pool (frame_pool.h), which takes none of up
-// to 2 KiB from the heap in the steady state.
+// only if the child is). Memory: the frame comes from a pool (frame_pool.h), which takes no frame
+// of up to 2 KiB from the heap in the steady state.
 //
-// Something else: NowTask (now_task.h) for a helper that is always awaited where it is called, at
-// two thirds of the cost; WhenAll or a Scope to run several tasks at once; EventLoop::Run for the
-// task that a thread begins with.
+// A helper that is always awaited where it is called is better a NowTask (now_task.h), which costs
+// two thirds of it (the same with Clang before 17). WhenAll and Scope run several tasks at once;
+// EventLoop::Run runs the one that a thread begins with.
 //
 // GCC 12 destroys some temporaries of a `co_await` expression twice: see docs/coroutine-traps.md
 // before writing an awaiter.
@@ -52,8 +52,8 @@ struct FrameHead {
 };
 
 // Resumed by a task that finishes, in the place of a coroutine that awaits it. It begins as a frame
-// does, so that a task ends in the same way whatever waits for it. Must not die before the tasks
-// that were given its handle, unless they die without having finished.
+// does, so that a task ends in the same way whatever waits for it. Lives until the tasks that were
+// given its handle have finished, or will not run any more.
 class TaskObserver {
  public:
   std::coroutine_handle<> handle() { return std::coroutine_handle<>::from_address(&head_); }
@@ -94,8 +94,8 @@ class PromiseBase : public CoroutinePromise<LiveTask> {
   InitialAwaiter initial_suspend() noexcept { return {this}; }
   FinalAwaiter final_suspend() const noexcept { return {}; }
 
-  // The coroutine, or the observer, that is resumed as this one ends; none, the default: nothing
-  // is. A coroutine is not given before it has really been suspended.
+  // The coroutine, or the observer, that is resumed as this one ends. By default nothing is. A
+  // coroutine is not given before it has really been suspended.
   void set_continuation(std::coroutine_handle<> continuation) { continuation_ = continuation; }
 
   // The next task of the same JoinLatch or Race, which is the one that was started before it.
@@ -107,7 +107,6 @@ class PromiseBase : public CoroutinePromise<LiveTask> {
   PromiseBase* sibling_;  // set when the latch starts it
 };
 
-// The promise of a Task<T>.
 template <typename T>
 class Promise final : public PromiseBase {
  public:

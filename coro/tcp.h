@@ -1,6 +1,6 @@
 // TCP for coroutines: listen, accept, connect.
 //
-//   ASSIGN_OR_RETURN(const auto listener, coro::Listen(*io, coro::TcpAddress::Any(7000)));
+//   CO_ASSIGN_OR_RETURN(const auto listener, coro::Listen(*io, coro::TcpAddress::Any(7000)));
 //   CO_ASSIGN_OR_RETURN(const coro::Descriptor peer, co_await coro::Accept(listener));
 //   CO_RETURN_IF_ERROR(co_await coro::WriteAll(peer, bytes));
 //
@@ -55,8 +55,8 @@ class TcpAddress {
   socklen_t size_bytes_ = sizeof(sockaddr_storage);
 };
 
-// A socket that takes connections; up to 128 wait for an Accept. kAlreadyExists or
-// kFailedPrecondition: the port is taken; others as bind(2) and listen(2).
+// A socket that takes connections; the kernel is asked to keep up to 128 until they are accepted.
+// kAlreadyExists or kFailedPrecondition: the port is taken; others as bind(2) and listen(2).
 absl::StatusOr<Descriptor> Listen(EpollSelector& selector, const TcpAddress& at);
 
 // The address to which a socket is bound: with port 0, it has the port that was free.

@@ -5,8 +5,8 @@
 //
 // When the deadline comes first, the task is cancelled (wait.h) and the result is
 // kDeadlineExceeded, once the task has ended: later than the deadline where the NIC still has an
-// operation of it. The task's own kDeadlineExceeded is not told apart. Nested deadlines need no
-// care: the earliest comes first. A deadline that loses leaves nothing behind.
+// operation of it. The code does not tell it from a kDeadlineExceeded of the task's own. Nested
+// deadlines need no care: the earliest comes first. A deadline that loses leaves nothing behind.
 //
 // Most waits take a deadline themselves (Event::Wait, Channel::Receive, the operations of
 // fabric/async), which costs no further coroutine. For several tasks of which the first counts, use
@@ -29,11 +29,12 @@
 namespace drydock::coro {
 
 // The result is that of the task, as EventLoop::Run returns it: absl::Status for a task of nothing
-// or of absl::Status, absl::StatusOr<T> for a task of T or of absl::StatusOr<T>. The task starts at
-// once, even if the deadline (on the loop's clock) has passed. A task that finishes without
-// suspending, or in the turn in which the deadline comes, has finished in time. kNever: no limit.
-// An error of the task that is destroyed before it is returned is reported to the loop. REQUIRES:
-// `task` is not empty, and was not started.
+// or of absl::Status, absl::StatusOr<T> for a task of T or of absl::StatusOr<T>. The task starts
+// when the result is awaited, even if the deadline (on the loop's clock) has passed. A task has
+// finished in time that finishes without suspending, or in the turn in which the deadline comes,
+// before the waiter's place in that turn. kNever: no limit. An error of the task that is destroyed
+// before it is returned is reported to the loop. REQUIRES: `task` is not empty, and was not
+// started.
 template <typename T>
 Task<typename internal::RunResult<T>::type> WithDeadline(Time deadline, Task<T> task) {
   using Result = typename internal::RunResult<T>::type;

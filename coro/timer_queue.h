@@ -43,7 +43,7 @@ class TimerNode : private WheelNode {
       CancelAtLast();
   }
 
-  // In a queue: it was armed, and neither fired nor was cancelled.
+  // In a queue: since it was armed it has neither fired nor been cancelled.
   bool armed() const { return queue_ != nullptr; }
 
   // Leaves the queue, if in it; it will not fire.
@@ -90,8 +90,9 @@ class TimerQueue {
     if (wheel_is_empty()) wheel_.Restart(now);
   }
 
-  // Deadline of the next timer; kNever when there is none. Takes time in proportion to one bucket
-  // of the wheel where the earliest timer has left it, and constant time otherwise.
+  // Deadline of the next timer; kNever when there is none. Takes constant time, unless since the
+  // last call a bucket of the wheel began or its earliest timer was cancelled: then time in
+  // proportion to the timers of one bucket.
   Time NextDeadline();
 
   // `node` fires in the first FireDue that begins afterwards with a time of `deadline` or later,

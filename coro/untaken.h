@@ -1,6 +1,6 @@
 // Errors of tasks that have ended, until the program takes them. An error that is not taken is
-// reported. Inside of Scope, WhenAll, WhenAny and WithDeadline. (An error inside of another value
-// that a task returns, as a vector or a Completion, is the program's.)
+// reported. Scope, WhenAll, WhenAny and WithDeadline use this header. (An error inside of another
+// value that a task returns, as a vector or a Completion, is the program's.)
 //
 //   an error that nobody took, of Serve (server.cc:41) at line 52, spawned in Main (server.cc:88):
 //   UNAVAILABLE: peer is gone; then: out of memory; and 7 more
@@ -35,8 +35,8 @@ class UntakenErrors {
   // that the first error's text has already, are only counted.
   void Add(const TaskPlace& task, const TaskPlace& spawned, const absl::Status& error);
 
-  // The one that came first, with its payloads and the texts of those after it; OK: there are none.
-  // They are taken: what comes after that is a first error again.
+  // The one that came first, with its payloads, the texts of the next few and the number of the
+  // rest; OK: there are none. They are taken: an error that comes later is a first one again.
   absl::Status Take();
 
  private:
@@ -68,7 +68,7 @@ concept CanFail = requires(const T& value) {
 };
 
 // Takes the value of a task that will not be awaited any more, and reports it if it is an error.
-// Does nothing for a task that has not finished.
+// Does nothing for a task that is empty or has not finished.
 template <typename T>
 void ReportUntakenError(const Task<T>& task) {
   if constexpr (CanFail<T>) {

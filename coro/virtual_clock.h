@@ -34,7 +34,7 @@ class VirtualClock final : public Clock {
 
   bool IsVirtual() const override { return true; }
 
-  // Moves time forward; the loop's timers fire in its next turn. REQUIRES: by >= 0.
+  // Moves time forward; timers that are due then fire in the loop's next turn. REQUIRES: by >= 0.
   void Advance(Duration by) {
     DD_CHECK(by >= Duration::zero(), "time cannot go backwards");
     now_ = After(now_, by);

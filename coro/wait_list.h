@@ -11,8 +11,8 @@
 //   queue.push_back(value);  // the other side
 //   waiters.NotifyOne();
 //
-// A notification that finds no waiter is lost: the condition must be set before. Where the
-// condition is one of the usual ones, Event, Semaphore and Channel have the loop above in them.
+// A notification that finds no waiter is lost: the condition must be set before. For the usual
+// conditions, Event, Semaphore and Channel are built on WaitLists.
 
 #ifndef DRYDOCK_CORO_WAIT_LIST_H_
 #define DRYDOCK_CORO_WAIT_LIST_H_
@@ -30,9 +30,9 @@ namespace drydock::coro {
 
 // Waiters are served in the order in which they came. A coroutine that is cancelled or destroyed
 // between being notified and running passes the notification on to the next waiter: none is lost.
-// Allocates nothing: a waiter's link is in its own frame. A list that dies leaves its waiters
-// waiting for their deadlines. Not movable, not thread-safe: waiters and notifiers are on one
-// loop's thread.
+// Allocates nothing: a waiter's link and timer are in its own frame. A list that dies leaves its
+// waiters waiting for their deadlines. Not movable, not thread-safe: waiters and notifiers are on
+// one loop's thread.
 class WaitList {
  public:
   // The awaiter that Wait returns, to be awaited at once and in a task. co_await yields true when
@@ -100,7 +100,8 @@ class WaitList {
   // `what`: what its waiters wait for, in words for a person; static storage.
   explicit WaitList(const char* what) : what_(what) {}
 
-  // No coroutine waits. Those that were notified wait no more, though they have not run yet.
+  // No coroutine waits. Those that were notified, or whose deadline came, wait no more, though they
+  // have not run yet.
   bool empty() const { return waiters_.empty(); }
 
   // Waiters that were notified, and did not run yet.

@@ -34,8 +34,8 @@ concept TaskPromise = std::derived_from<Promise, internal::TaskRecord>;
 // Base of awaiters that wait for something other than their turn. It calls Suspend in its
 // await_suspend; the code that wakes it gives it to EventLoop::Schedule, once. Lives in the
 // awaiter, hence in the coroutine's own frame: everything that refers to it must forget it when it
-// is cancelled, and when it is destroyed while it waits, in its destructor or in Abandon()
-// (promise.h). Threads: the loop's.
+// is destroyed while it waits, in its destructor or in Abandon() (promise.h), and when it is
+// cancelled, unless Cancel says that it will end later (wait.h). Threads: the loop's.
 class WaitNode : public Wait {
  public:
   // The task is suspended here.

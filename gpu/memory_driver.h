@@ -130,9 +130,10 @@ class MemoryDriver {
   // pages of the host). kInvalidValue: it is no such range.
   virtual DriverAnswer ExportRange(std::uint64_t address, std::size_t length_bytes) = 0;
 
-  // (c) The word at an address, by a copy (cuMemcpyHtoD, cuMemcpyDtoH); kInvalidValue: no memory of
-  // the GPU is there.
+  // (c) Writes a word of 8 bytes at an address, by a copy (cuMemcpyHtoD); kInvalidValue: no memory
+  // that the GPU may access is there.
   virtual DriverCode Store(std::uint64_t address, std::uint64_t word) = 0;
+  // (c) Answers with the word at an address, by a copy (cuMemcpyDtoH); kInvalidValue as for Store.
   virtual DriverAnswer Load(std::uint64_t address) = 0;
 };
 

@@ -34,7 +34,8 @@ struct ServerOptions {
   DataMemory* memory = &HostData();  // where its data lives
   std::size_t region_bytes = kRegionBytes;
   std::size_t most_transfers = 8;  // at the same time, each with two regions of its own
-  // For the writes of a transfer, from its request on: the client is given up then.
+  // The client is given up when its request waits this long for room, or a write of its transfer,
+  // or the message REFUSED, takes this long.
   coro::Duration write_timeout = std::chrono::seconds(10);
   coro::Duration session_timeout = std::chrono::seconds(60);  // between CONNECT and REQUEST
   // How long to wait for a message while no transfer is under way; absent: for ever.

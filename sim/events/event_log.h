@@ -51,12 +51,12 @@ struct Digest {
   friend bool operator==(const Digest&, const Digest&) = default;
 };
 
-// Sees every entry, as it is appended.
+// Sees every entry.
 class EventListener {
  public:
   virtual ~EventListener() = default;
-  // `event` has just entered the digest and the count. Called in the midst of a step of the world:
-  // must not touch the world, nor append.
+  // `event` has just entered the digest and the count. Called in the midst of the change that it
+  // tells of: must not change the world, nor append.
   virtual void OnLogged(const LoggedEvent& event) = 0;
 };
 

@@ -65,8 +65,8 @@ class RunObserver {
   virtual std::unique_ptr<fabric::Fabric> Wrap(World&, std::unique_ptr<fabric::Fabric> fabric) {
     return fabric;
   }
-  // The program has returned, and the checks of the world's end were made. (A program that never
-  // returns ends its process: SetEndProcess.)
+  // The program has returned, and the checks of the world's end were made. Not called where the
+  // program never returns, which ends the process (SetEndProcess).
   virtual void End(World&, fabric::faults::FaultEngine&) {}
 };
 

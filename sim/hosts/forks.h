@@ -12,7 +12,7 @@ class ForkAware {
   virtual ~ForkAware() = default;
   // Called once, in a child that was forked off this process, before fork returns there. Only the
   // forking thread is there: no lock may be taken, and WatchForks and UnwatchForks may not be
-  // called. After it the object is watched no more.
+  // called. Afterwards the child does not watch the object any more.
   virtual void InChild() = 0;
 };
 

@@ -24,7 +24,8 @@ class Host::Impl {
   virtual ~Impl() = default;
 
   // The one mutex of the host, which Host's callers lock. The implementation locks it by itself
-  // only outside of their calls: in the host's thread, at its end, or in a wait for virtual time.
+  // only outside of their calls: in the host's thread, in its destructor, or in a wait for virtual
+  // time.
   virtual std::mutex& mutex() = 0;
   // The world in which the machine stands, and the machine in it. Both live as long as the host.
   virtual World& world() = 0;
@@ -34,7 +35,7 @@ class Host::Impl {
   // happened or a message arrived. Alone also lets Profile::poll_cost of the program's time pass.
   virtual bool Progress() = 0;
   // Hands posted requests to the neighbours, and wakes the host's thread if it would sleep too
-  // long. Alone does nothing: the next call or wait runs the world.
+  // long. Alone does nothing: the next Progress or wait runs the world.
   virtual void Posted() = 0;
   // Makes the host's thread take over at once. Alone does nothing.
   virtual void Kick() = 0;

@@ -27,7 +27,7 @@ class Backend {
   // Where the test's memory comes from: everything that either node registers. Outlives both.
   virtual std::pmr::memory_resource& memory() { return *std::pmr::new_delete_resource(); }
 
-  // The backend's clock, by which tests give up: it passes in Idle, and may pass otherwise.
+  // The backend's clock, by which tests give up. Time passes in Idle, and may pass otherwise.
   virtual coro::Time Now() = 0;
 
   // Lets a little time pass, after queues were polled and nothing was there.
