@@ -362,6 +362,22 @@ TEST_F(CancelTest, JoinWaitsForOperationsOfCancelledTasks) {
   });
 }
 
+// The tasks that the first one ends are gone for the second, which would look for them for ever.
+TEST_F(CancelTest, TwoTasksCannotJoinACancelledScope) {
+  auto main = [&]() -> Task<> {
+    Scope scope;
+    scope.Spawn(Operate(true));
+    scope.Cancel();
+    auto join = [&]() -> Task<absl::Status> { return scope.Join(); };
+    Scope joiners;
+    joiners.Spawn(join());
+    joiners.Spawn(join());
+    const absl::Status joined = co_await joiners.Join();
+    EXPECT_THAT(joined, IsOk());
+  };
+  EXPECT_DEATH(Run(main), "a scope is joined by two tasks at a time");
+}
+
 // A time-out around a task that joins a scope: the scope's tasks are asked, and waited for.
 TEST_F(CancelTest, CancellingReachesThroughJoinAndWhenAll) {
   auto work = [&]() -> Task<absl::Status> {

@@ -67,6 +67,8 @@ class FramePool {
   static void Release(void* frame, std::size_t bytes) noexcept {
     const std::size_t index = ClassOf(bytes);
     if (kKeeps && index < kClasses) [[likely]] {
+      if (!lists_.freed_at_exit) [[unlikely]]
+        FreeAtExit();
       Free* const first = static_cast<Free*>(frame);
       first->next = lists_.free[index];
       lists_.free[index] = first;
@@ -94,6 +96,7 @@ class FramePool {
     ~AtThreadExit();
   };
 
+  static void FreeAtExit() noexcept;
   static std::size_t ClassOf(std::size_t bytes) { return (bytes - 1) / kClassBytes; }
   static void* AllocateNew(std::size_t bytes);
 

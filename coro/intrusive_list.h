@@ -66,11 +66,8 @@ class IntrusiveList {
   T* front() { return empty() ? nullptr : static_cast<T*>(head_.next_); }
 
   // REQUIRES: `node` is in no list.
-  void PushBack(T& node) { PushBackLink(node); }
-
-  // A link that is no T, as a mark. REQUIRES: it is in no list. While a mark is in the list,
-  // front(), PopFront and ForEach must not be called: they take each link for a T.
-  void PushBackLink(ListNode& link) {
+  void PushBack(T& node) {
+    ListNode& link = node;
     DD_CHECK(!link.linked(), "element is in a list already");
     link.prev_ = head_.prev_;
     link.next_ = &head_;
@@ -84,15 +81,6 @@ class IntrusiveList {
     T* node = static_cast<T*>(head_.next_);
     node->Unlink();
     return node;
-  }
-
-  // Removes and returns the first link, which may be a mark. REQUIRES: not empty.
-  ListNode& PopFrontLink() {
-    ListNode& link = *head_.next_;
-    head_.next_ = link.next_;
-    link.next_->prev_ = &head_;
-    link.next_ = nullptr;
-    return link;
   }
 
   // Calls `each` for every element, in order. `each` may take its own element out of the list, or

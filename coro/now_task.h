@@ -198,6 +198,8 @@ class [[nodiscard]] NowTask {
 
   explicit NowTask(promise_type& promise) : promise_(&promise) {
     static_assert(internal::kHasOrdinaryAlignment<promise_type>);
+    static_assert(internal::kHasOrdinaryAlignment<Value>,
+                  "a task's value is aligned as operator new aligns");
     promise.call_ = this;
   }
 

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "drydock/coro/check.h"
+
 namespace drydock::coro {
 namespace internal {
 
@@ -71,7 +73,10 @@ using internal::ScopeChild;
 // not.
 class Scope::Doomed {
  public:
-  explicit Doomed(Scope& scope) : scope_(scope) { children_.Append(scope.children_); }
+  explicit Doomed(Scope& scope) : scope_(scope) {
+    DD_CHECK(!scope.children_.empty(), "a scope is joined by two tasks at a time");
+    children_.Append(scope.children_);
+  }
   ~Doomed() {
     while (ListNode* child = children_.front()) {
       ScopeChild::Destroy(*child);
