@@ -15,7 +15,7 @@
 #include "drydock/fabric/operation.h"
 #include "drydock/sim/device/fault_points.h"
 #include "drydock/sim/device/landing.h"
-#include "drydock/sim/device/observer.h"
+#include "drydock/sim/device/observers.h"
 #include "drydock/sim/device/operation.h"
 #include "drydock/sim/device/placement.h"
 #include "drydock/sim/device/queue_pair.h"

@@ -9,7 +9,7 @@
 #include "drydock/coro/time.h"
 #include "drydock/sim/device/fault_points.h"
 #include "drydock/sim/device/nic_state.h"
-#include "drydock/sim/device/observer.h"
+#include "drydock/sim/device/observers.h"
 #include "drydock/sim/device/operation.h"
 #include "drydock/sim/device/operation_table.h"
 #include "drydock/sim/efa_address.h"

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "drydock/sim/device/nic_state.h"
-#include "drydock/sim/device/observer.h"
+#include "drydock/sim/device/observers.h"
 #include "drydock/sim/device/surroundings.h"
 
 namespace drydock::sim {

@@ -42,7 +42,7 @@
 #include "drydock/sim/device/landing.h"
 #include "drydock/sim/device/nic_state.h"
 #include "drydock/sim/device/nic_table.h"
-#include "drydock/sim/device/observer.h"
+#include "drydock/sim/device/observers.h"
 #include "drydock/sim/device/operation.h"
 #include "drydock/sim/device/operation_table.h"
 #include "drydock/sim/device/placement.h"

@@ -32,7 +32,7 @@
 #include "drydock/sim/checks/finding.h"
 #include "drydock/sim/device/nic.h"
 #include "drydock/sim/device/nic_table.h"
-#include "drydock/sim/device/observer.h"
+#include "drydock/sim/device/observers.h"
 #include "drydock/sim/device/operation_table.h"
 #include "drydock/sim/device/surroundings.h"
 #include "drydock/sim/efa_address.h"

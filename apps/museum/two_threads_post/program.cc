@@ -13,7 +13,7 @@
 #include "drydock/apps/museum/stage.h"
 #include "drydock/coro/keyed_random.h"
 #include "drydock/coro/time.h"
-#include "drydock/sim/device/observer.h"
+#include "drydock/sim/device/observers.h"
 
 namespace drydock::museum {
 namespace {

@@ -21,7 +21,7 @@
 #include "drydock/sim/checks/checks.h"
 #include "drydock/sim/checks/programs/twin_programs.h"
 #include "drydock/sim/cluster/two_nodes.h"
-#include "drydock/sim/device/observer.h"
+#include "drydock/sim/device/observers.h"
 #include "gtest/gtest.h"
 
 namespace drydock::sim_testing {
