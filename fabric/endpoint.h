@@ -92,7 +92,8 @@ class Endpoint : public Capable {
   //   kAgain            the queue is full; slots come back only by reading the completion queue
   //   kUnknownPeer      the peer is not in this endpoint's address vector
   //   kLocalAccess      the buffer's local key was refused before the NIC saw it
-  //   kMessageTooLong   over Limits::max_message_bytes or max_rma_bytes
+  //   kMessageTooLong   over Limits::max_message_bytes or max_rma_bytes, where the backend looks;
+  //                     where only the NIC does, the completion fails with it
   //   kUnsupported      the NIC lacks the operation, or what a field of the request asks for
   //   kInvalidArgument  more segments than the NIC takes, a datagram buffer without room for its
   //                     prefix, or a buffer of no region (Capability::kLocalRegistration)

@@ -1,6 +1,7 @@
 #include "drydock/apps/common/writer_pool.h"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,6 +12,9 @@ namespace drydock::apps {
 namespace {
 
 using fabric::async::BufferRef;
+
+// How often to look whether a write that was given up has ended.
+constexpr coro::Duration kLook = std::chrono::milliseconds(10);
 
 bool NeedsOwnEndpoints(const fabric::NicInfo& nic) { return nic.provider == "shm"; }
 
@@ -35,24 +39,38 @@ coro::Task<absl::StatusOr<WriterPool::Lease>> WriterPool::Borrow(coro::Time dead
   for (;;) {
     Reclaim();
     if (!idle_.empty() || MakeRoom()) break;
-    bool in_time = false;
-    if (lent_ > 0) in_time = co_await returned_.Wait(deadline);
-    if (!in_time) {
+    if (lent_ > 0 && co_await AwaitWriter(deadline)) continue;
+    Reclaim();
+    if (idle_.empty()) {
       co_return absl::ResourceExhaustedError(absl::StrCat(
           "the server is busy: it serves ", options_.most, " transfers at a time, and ",
           stuck_.size(), " of them are held by writes that do not end"));
     }
   }
-  if (idle_.empty()) {
-    CO_RETURN_IF_ERROR(Prepare());
-  }
-  if (own_endpoints_) {
-    CO_ASSIGN_OR_RETURN(idle_.back().own, node_.OpenEndpoint());
-  }
+  const absl::Status ready = Ready();
+  if (!ready.ok()) returned_.NotifyOne();  // the next one may have more luck
+  CO_RETURN_IF_ERROR(ready);
   Writer writer = std::move(idle_.back());
   idle_.pop_back();
   ++lent_;
   co_return Lease(*this, std::move(writer));
+}
+
+// False: no time is left. The end of a write that holds a writer notifies nobody.
+coro::Task<bool> WriterPool::AwaitWriter(coro::Time deadline) {
+  const coro::Time now = node_.loop().Now();
+  if (now >= deadline) co_return false;
+  const coro::Time look = stuck_.empty() ? deadline : coro::After(now, kLook);
+  co_await returned_.Wait(std::min(deadline, look));
+  co_return true;
+}
+
+// Makes the writer that is lent next.
+absl::Status WriterPool::Ready() {
+  if (idle_.empty()) RETURN_IF_ERROR(Prepare());
+  if (!own_endpoints_) return absl::OkStatus();
+  ASSIGN_OR_RETURN(idle_.back().own, node_.OpenEndpoint());
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Writer> WriterPool::Make() {

@@ -95,6 +95,9 @@ class WriterPool {
   void Reclaim();
   // Makes room for one more writer, if that can be done without waiting.
   bool MakeRoom();
+  // Waits until a writer may have come back.
+  coro::Task<bool> AwaitWriter(coro::Time deadline);
+  absl::Status Ready();
 
   fabric::async::Node& node_;
   const WriterPoolOptions options_;

@@ -30,8 +30,9 @@ void CompletionWriter::Write(const QueuePair& queue_pair, Queue queue,
   around_.observers.Tell<&Observer::OnReported>(
       nic_, queue == Queue::kSend ? *queue_pair.send_ring : *queue_pair.receive_ring, completion,
       EntryFate::kWithheld);
-  const auto write = [this, number = queue_pair.number, qkey = queue_pair.qkey, queue, completion] {
-    const QueuePair* found = nic_.queue_pairs.Find(number, qkey);
+  const auto write = [this, number = queue_pair.number, serial = queue_pair.serial, queue,
+                      completion] {
+    const QueuePair* found = nic_.queue_pairs.FindSame(number, serial);
     if (found != nullptr && nic_.alive()) Write(*found, queue, completion);
   };
   switch (verdict.when) {

@@ -86,7 +86,7 @@ struct Ends {
   void PlaceMessage(Operation& operation, std::uint64_t prefix = 0) {
     Landing landing;
     landing.queue_pair = to.number;
-    landing.qkey = to.qkey;
+    landing.serial = to.serial;
     landing.receive = inbox;
     landing.prefix = prefix;
     landing.operation = operation.id;

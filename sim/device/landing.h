@@ -19,7 +19,7 @@ namespace drydock::sim {
 struct Landing {
   // The queue pair whose receive it is.
   std::uint16_t queue_pair = 0;
-  std::uint32_t qkey = 0;
+  std::uint32_t serial = 0;
   ReceiveWork receive;
   std::uint64_t prefix = 0;  // bytes of the receive in front of the message
   OperationId operation;

@@ -46,7 +46,7 @@ struct Operation {
   // --- The initiator ---
   NicState* initiator = nullptr;
   std::uint32_t source = 0;  // QueuePair::serial; 0: the work request came from another process
-  std::uint32_t qkey = 0;    // of its queue pair, to notice that it was replaced
+  std::uint32_t qkey = 0;    // of its queue pair, when the work request was fetched
   std::uint16_t queue_pair = 0;
   std::uint16_t request_id = 0;
   ProtectionDomain domain = 0;

@@ -336,7 +336,7 @@ void Placement::LandPiece(std::uint64_t number, Range range) {
   const auto found = landings_.find(number);
   if (found == landings_.end()) return;
   const Landing& landing = found->second;
-  const QueuePair* target = nic_.queue_pairs.Find(landing.queue_pair, landing.qkey);
+  const QueuePair* target = nic_.queue_pairs.FindSame(landing.queue_pair, landing.serial);
   if (target == nullptr || target->state == QueuePairState::kError || !nic_.alive()) return;
   if (!ReceiveIsValid(around_, nic_, *target, landing.receive)) return;
   PutMessage(landing, around_.operations.Find(landing.operation), *target, range, true);
@@ -347,7 +347,7 @@ void Placement::Land(std::uint64_t number) {
   const auto found = landings_.find(number);
   Landing landing = std::move(found->second);
   landings_.erase(found);
-  QueuePair* target = nic_.queue_pairs.Find(landing.queue_pair, landing.qkey);
+  QueuePair* target = nic_.queue_pairs.FindSame(landing.queue_pair, landing.serial);
   Operation* operation = around_.operations.Find(landing.operation);
   if (operation != nullptr && operation->ended) operation = nullptr;
   if (target == nullptr || !nic_.alive()) {

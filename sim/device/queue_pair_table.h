@@ -24,6 +24,11 @@ class QueuePairTable {
     QueuePair* queue_pair = Find(number);
     return queue_pair != nullptr && queue_pair->qkey == qkey ? queue_pair : nullptr;
   }
+  // The same, and null when that one is gone, whatever its qkey became: `serial` is its own.
+  QueuePair* FindSame(std::uint16_t number, std::uint32_t serial) const {
+    QueuePair* queue_pair = Find(number);
+    return queue_pair != nullptr && queue_pair->serial == serial ? queue_pair : nullptr;
+  }
 
   // The lowest number that is free; it equals size() where none below is.
   std::size_t FreeNumber() const;

@@ -205,7 +205,7 @@ void Requester::OnAnswer(Operation& operation) {
 }
 
 void Requester::Complete(const Operation& operation) {
-  QueuePair* queue_pair = nic_.queue_pairs.Find(operation.queue_pair, operation.qkey);
+  QueuePair* queue_pair = nic_.queue_pairs.FindSame(operation.queue_pair, operation.source);
   if (queue_pair == nullptr || !nic_.alive()) return;
   --queue_pair->under_way;
   const bool failed = operation.status != 0;

@@ -1,6 +1,8 @@
 #include "drydock/sim/device/responder.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstddef>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -116,7 +118,7 @@ void Responder::Deliver(Operation& operation, QueuePair& target, const ReceiveWo
   }
   Landing landing;
   landing.queue_pair = target.number;
-  landing.qkey = target.qkey;
+  landing.serial = target.serial;
   landing.receive = receive;
   landing.prefix = prefix;
   landing.operation = operation.id;
@@ -137,11 +139,12 @@ bool Responder::RefusesReceive(QueuePair& target, Operation& operation, Landing&
                               verdict.placed_bytes);
   }
   const EfaStatus status = verdict.failure->status;
-  around_.deferred.After(verdict.failure->delay, [this, number = target.number, qkey = target.qkey,
-                                                  receive = landing.receive, status] {
-    QueuePair* found = nic_.queue_pairs.Find(number, qkey);
-    if (found != nullptr && nic_.alive()) RefuseReceive(*found, receive, status);
-  });
+  around_.deferred.After(
+      verdict.failure->delay,
+      [this, number = target.number, serial = target.serial, receive = landing.receive, status] {
+        QueuePair* found = nic_.queue_pairs.FindSame(number, serial);
+        if (found != nullptr && nic_.alive()) RefuseReceive(*found, receive, status);
+      });
   if (status == EfaStatus::kFlushed) {  // the message looks for the next one
     around_.timeline.After({}, nic_.actor, EventKind::kRnrRetry, 0, operation.id.Pack());
   } else if (operation.datagram) {
@@ -246,10 +249,20 @@ void Responder::RetryLater(OperationId operation) {
                          operation.Pack());
 }
 
+// Peers give up work that waits, and post other: what is over goes each time the list has doubled.
+void Responder::AwaitReceive(const Operation& operation, QueuePair& target) {
+  constexpr std::size_t kFew = 64;
+  std::vector<OperationId>& waiting = target.waiting;
+  if (waiting.size() >= kFew && std::has_single_bit(waiting.size())) {
+    std::erase_if(waiting, [&](OperationId id) { return around_.operations.Find(id) == nullptr; });
+  }
+  waiting.push_back(operation.id);
+}
+
 void Responder::NoReceive(Operation& operation, QueuePair& target) {
   ++nic_.counters.rx_drops;
   const bool for_ever = operation.rnr_retries == kRetryForEver;
-  if (for_ever) target.waiting.push_back(operation.id);  // and an idle world stays idle
+  if (for_ever) AwaitReceive(operation, target);  // and an idle world stays idle
   if (!around_.wire.Passes(nic_.port, operation.initiator->port)) {
     return FallSilent(around_, operation);  // the initiator does not hear that we are not ready
   }
@@ -274,7 +287,7 @@ void Responder::OnRetry(Operation& operation) {
       nic_.queue_pairs.Find(operation.destination_queue_pair, operation.destination_qkey);
   if (!passes) {
     const bool for_ever = operation.rnr_retries == kRetryForEver;
-    if (for_ever && target != nullptr) target->waiting.push_back(operation.id);
+    if (for_ever && target != nullptr) AwaitReceive(operation, *target);
     return FallSilent(around_, operation);
   }
   nic_.counters.Received(1, bytes, nic_.profile.header_bytes);

@@ -69,6 +69,7 @@ class Responder {
 
   // --- Receives ---
   void NoReceive(Operation& operation, QueuePair& target);
+  void AwaitReceive(const Operation& operation, QueuePair& target);
   bool TakeReceive(QueuePair& target, ReceiveWork& receive);
   void Consume(QueuePair& target, const ReceiveWork& receive);
   void RefuseReceive(QueuePair& target, const ReceiveWork& receive, EfaStatus status);

@@ -164,6 +164,7 @@ class Networked final : public Host::Impl, public ForkAware {
     // Where nothing takes time, the neighbour has the posted requests by now, and no event is to
     // come.
     network_.Flush();
+    Report();  // of what completed within the call
     WakeThread();
   }
 
@@ -183,6 +184,10 @@ class Networked final : public Host::Impl, public ForkAware {
 
  private:
   static constexpr std::int64_t kLongAgo = INT64_MIN / 2;
+
+  void Report() {
+    if (world_.timeline().TakeWake() && report_) report_();
+  }
 
   // If it sleeps longer than it may by now.
   void WakeThread() {
@@ -207,7 +212,7 @@ class Networked final : public Host::Impl, public ForkAware {
       network_.CheckPulses();
     }
     network_.Flush();
-    if (world_.timeline().TakeWake() && report_) report_();
+    Report();
     return took || world_.timeline().event_count() != events;
   }
 

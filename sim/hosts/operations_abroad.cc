@@ -112,16 +112,17 @@ bool OperationsAbroad::TakeReadData(const Incoming& incoming, Operation& operati
   const Message& message = incoming.message;
   if (operation.kind != OperationKind::kRead) return false;
   if (!DividesSoundly(message, operation.length, context_.node.profile().device.mtu)) return false;
-  const auto [entry, first] =
-      reads_.try_emplace(operation.id.Pack(), operation.id.Pack(), context_.world.bus(), access_);
+  const auto [entry, first] = reads_.try_emplace(
+      operation.id.Pack(), ReadData{Payload(operation.id.Pack(), context_.world.bus(), access_)});
   if (first) {
     operation.Divide(message.packet_bytes);
     operation.next_packet = operation.packets;
   }
   const std::uint32_t packet = PacketFlags::NumberOf(message.packet);
   if (packet >= operation.packets) return false;
+  if (++entry->second.arrivals > kMostPacketArrivals * operation.packets) return false;
   const Range range = operation.PacketRange(packet);
-  Payload& payload = entry->second;
+  Payload& payload = entry->second.payload;
   operation.payload = &payload;
   const Segment source{.address = operation.remote_address,
                        .length = static_cast<std::uint32_t>(operation.length),

@@ -43,6 +43,11 @@ class OperationsAbroad {
   void Lose();
 
  private:
+  struct ReadData {
+    Payload payload;
+    std::uint64_t arrivals = 0;  // of its packets
+  };
+
   // Whether it has reached the other process, and has not ended.
   bool IsUnderWay(const Operation& operation) const;
   bool StaysHere(const Operation& operation, std::uint64_t length) const;
@@ -53,9 +58,9 @@ class OperationsAbroad {
   const std::uint8_t slot_;
   MemoryAccess& access_;
   Outbox& outbox_;
-  std::size_t count_ = 0;                             // operations that it may know
-  bool answering_ = false;                            // an answer is being taken
-  std::unordered_map<std::uint64_t, Payload> reads_;  // by OperationId::Pack
+  std::size_t count_ = 0;                              // operations that it may know
+  bool answering_ = false;                             // an answer is being taken
+  std::unordered_map<std::uint64_t, ReadData> reads_;  // by OperationId::Pack
 };
 
 }  // namespace drydock::sim

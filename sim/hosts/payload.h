@@ -17,6 +17,9 @@
 
 namespace drydock::sim {
 
+// How often a packet may come. A device sends it again, and a fault plan some times more.
+inline constexpr std::uint64_t kMostPacketArrivals = 64;
+
 // Not thread-safe. What it refers to outlives it.
 class Payload final : public PayloadElsewhere {
  public:

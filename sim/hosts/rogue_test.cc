@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "drydock/sim/device/operation.h"
 #include "drydock/sim/efa_status.h"
 #include "drydock/sim/hosts/bell.h"
 #include "drydock/sim/hosts/directory.h"
@@ -255,6 +256,56 @@ TEST_F(RogueTest, APacketComesSoManyTimesAndNoMore) {
     return Refused() == 1;
   });
   ExpectUnharmed();
+}
+
+// Its data would be sent as often, beyond the end of what was asked for.
+TEST_F(RogueTest, ARequestToReadComesOnce) {
+  for (const std::uint64_t length : {0u, 8u, 20'000u}) {
+    const auto rogue = Join();
+    victim_.Introduce(rogue->gid());
+    const std::uint64_t refused = Refused();
+    Message message = Packet();
+    message.kind = static_cast<std::uint8_t>(fabric::OperationKind::kRead);
+    message.place = PayloadPlace::kNone;
+    message.payload_bytes = 0;
+    message.length = length;
+    {
+      const std::lock_guard lock(victim_.host().mutex());  // both come in one turn
+      rogue->Say(message);
+      rogue->Say(message);
+    }
+    victim_.PollUntil([&] {
+      victim_.Poll();
+      return Refused() == refused + 1;
+    });
+  }
+  ExpectUnharmed();
+}
+
+// The same packet of data, with the word that another copy of it comes.
+TEST_F(RogueTest, TheDataOfAReadComesSoManyTimesAndNoMore) {
+  const auto rogue = Join();
+  const std::uint32_t mtu = StationProfile().device.mtu;
+  const std::uint16_t read =
+      victim_.Post({.gid = rogue->gid()}, {.operation = efa::Operation::kRead, .length = 2 * mtu});
+  std::optional<Message> request;
+  victim_.PollUntil([&] {
+    victim_.Poll();
+    return (request = rogue->Hear()).has_value() && request->type == MessageType::kPacket;
+  });
+  const std::vector<std::byte> bytes(mtu, std::byte{0x5a});
+  for (int i = 0; i < 1000 && Refused() == 0; ++i) {
+    rogue->Say({.type = MessageType::kReadData,
+                .place = PayloadPlace::kMessage,
+                .operation = request->operation,
+                .packet = sim::PacketFlags::kCopyFollows,
+                .payload_bytes = mtu,
+                .packet_bytes = mtu},
+               bytes);
+    victim_.Poll();
+  }
+  EXPECT_EQ(victim_.StatusOf(read), static_cast<int>(EfaStatus::kLocalUnreachablePeer));
+  EXPECT_EQ(Refused(), 1u);
 }
 
 TEST_F(RogueTest, NobodyAnswersForOthers) {

@@ -20,8 +20,6 @@ using fabric::OperationKind;
 
 // Operations of one process that are under way here.
 constexpr std::size_t kMostShadows = 1 << 20;
-// Of a packet. A device sends it again, and a fault plan some times more.
-constexpr std::uint64_t kMostArrivals = 64;
 
 // A message about a shadow, to its initiator.
 Message About(const Operation& shadow, MessageType type) {
@@ -104,9 +102,10 @@ bool Shadows::TakePacket(const Incoming& incoming) {
   if (operation == nullptr || operation->ended) return true;
   const std::uint32_t packet = PacketFlags::NumberOf(message.packet);
   if (packet >= operation->packets) return false;
-  if (++shadow.arrivals > kMostArrivals * operation->packets) return false;
+  const bool is_read = operation->kind == OperationKind::kRead;  // whose request comes once
+  if (++shadow.arrivals > (is_read ? 1 : kMostPacketArrivals * operation->packets)) return false;
   Range range = operation->PacketRange(packet);
-  if (operation->kind == OperationKind::kRead) range = {};
+  if (is_read) range = {};
   std::array<Segment, kMostSendSegments> sources;
   for (std::size_t i = 0; i < message.source_count; ++i) {
     sources[i] = {.address = message.sources[i].address,

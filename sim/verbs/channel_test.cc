@@ -73,6 +73,23 @@ TEST_F(ChannelTest, OneEventForEachRequest) {
   EXPECT_TRUE(b.Quiet());
 }
 
+// What completes within a call of another thread wakes the one that waits, too.
+TEST_F(ChannelTest, ReceivesThatAreFlushedAreAnEvent) {
+  End b({.nic = 1, .channel = channel_});
+  ibv_cq* queue = ibv_cq_ex_to_cq(b.receive_queue);
+  ASSERT_EQ(b.Receive(1, {b.Segment(0, 64)}), 0);
+  ASSERT_EQ(ibv_req_notify_cq(queue, 0), 0);
+  EXPECT_FALSE(Readable(channel_, 100));  // the device's thread rests
+  ASSERT_EQ(Move(b.queue_pair, IBV_QPS_ERR), 0);
+  ASSERT_TRUE(Readable(channel_, kGuard));
+  ibv_cq* told = nullptr;
+  void* cq_context = nullptr;
+  ASSERT_EQ(ibv_get_cq_event(channel_, &told, &cq_context), 0);
+  EXPECT_EQ(told, queue);
+  ibv_ack_cq_events(queue, 1);
+  EXPECT_EQ(Await(b.receive_queue).status, IBV_WC_WR_FLUSH_ERR);
+}
+
 TEST_F(ChannelTest, TwoRequestsForOneEventAreOne) {
   End a({.nic = 0});
   End b({.nic = 1, .channel = channel_});

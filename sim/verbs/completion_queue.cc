@@ -102,20 +102,35 @@ int ReadSourceGid(efadv_cq* functions, ibv_gid* gid) {
   return 0;
 }
 
-void FillReadFunctions(ibv_cq_ex& queue) {
+// Of what a completion tells, a program can read what it asked for when it created the queue: the
+// other functions are null, as in libefa (rdma-core providers/efa/verbs.c, efa_cq_fill_pfns).
+void FillReadFunctions(ibv_cq_ex& queue, std::uint64_t flags) {
   queue.start_poll = StartPoll;
   queue.next_poll = NextPoll;
   queue.end_poll = EndPoll;
   queue.read_opcode = [](ibv_cq_ex* cq) { return Current(cq).opcode; };
   queue.read_vendor_err = [](ibv_cq_ex* cq) { return std::uint32_t{Current(cq).vendor_error}; };
-  queue.read_byte_len = [](ibv_cq_ex* cq) { return Current(cq).byte_len; };
-  queue.read_imm_data = [](ibv_cq_ex* cq) { return Current(cq).immediate; };
-  queue.read_qp_num = [](ibv_cq_ex* cq) { return std::uint32_t{Current(cq).queue_pair}; };
-  queue.read_src_qp = [](ibv_cq_ex* cq) { return std::uint32_t{Current(cq).source_queue_pair}; };
   queue.read_wc_flags = [](ibv_cq_ex* cq) { return Current(cq).flags; };
-  queue.read_slid = [](ibv_cq_ex* cq) { return std::uint32_t{Current(cq).source_handle}; };
-  queue.read_sl = [](ibv_cq_ex*) { return std::uint8_t{0}; };
-  queue.read_dlid_path_bits = [](ibv_cq_ex*) { return std::uint8_t{0}; };
+  const auto asked = [flags](std::uint64_t flag) { return (flags & flag) != 0; };
+  if (asked(IBV_WC_EX_WITH_BYTE_LEN)) {
+    queue.read_byte_len = [](ibv_cq_ex* cq) { return Current(cq).byte_len; };
+  }
+  if (asked(IBV_WC_EX_WITH_IMM)) {
+    queue.read_imm_data = [](ibv_cq_ex* cq) { return Current(cq).immediate; };
+  }
+  if (asked(IBV_WC_EX_WITH_QP_NUM)) {
+    queue.read_qp_num = [](ibv_cq_ex* cq) { return std::uint32_t{Current(cq).queue_pair}; };
+  }
+  if (asked(IBV_WC_EX_WITH_SRC_QP)) {
+    queue.read_src_qp = [](ibv_cq_ex* cq) { return std::uint32_t{Current(cq).source_queue_pair}; };
+  }
+  if (asked(IBV_WC_EX_WITH_SLID)) {
+    queue.read_slid = [](ibv_cq_ex* cq) { return std::uint32_t{Current(cq).source_handle}; };
+  }
+  if (asked(IBV_WC_EX_WITH_SL)) queue.read_sl = [](ibv_cq_ex*) { return std::uint8_t{0}; };
+  if (asked(IBV_WC_EX_WITH_DLID_PATH_BITS)) {
+    queue.read_dlid_path_bits = [](ibv_cq_ex*) { return std::uint8_t{0}; };
+  }
 }
 
 // ---- Creation ----
@@ -174,8 +189,7 @@ ibv_cq_ex* Create(ibv_context* ibv, const ibv_cq_init_attr_ex& attr, const CqIni
   auto ring =
       context.nic->admin().CreateCompletionRing(depth, memory.data(), attr.channel != nullptr);
   if (!ring.ok()) return Fail(ENOMEM);
-  auto* queue = new Queue(context, *std::move(ring), attr, parent,
-                          (efa.wc_flags & kCqWithSgid) != 0, std::move(memory));
+  auto* queue = new Queue(context, *std::move(ring), attr, parent, efa.wc_flags, std::move(memory));
   if (Trace* trace = TraceOfProcess()) trace->OpenedQueue(queue, *context.nic, depth);
   context.queues.insert(queue);
   TellOpened(queue->opened, context, ObjectKind::kCompletionQueue);
@@ -186,7 +200,7 @@ ibv_cq_ex* Create(ibv_context* ibv, const ibv_cq_init_attr_ex& attr, const CqIni
 }  // namespace
 
 Queue::Queue(Context& owner, std::shared_ptr<CompletionRing> ring, const ibv_cq_init_attr_ex& attr,
-             Domain* parent, bool with_source, ExternalMemory memory)
+             Domain* parent, std::uint64_t efa_flags, ExternalMemory memory)
     : ibv_cq_ex{},
       owner_(owner),
       parent_(parent),
@@ -194,17 +208,19 @@ Queue::Queue(Context& owner, std::shared_ptr<CompletionRing> ring, const ibv_cq_
               (attr.flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED) != 0),
       memory_(std::move(memory)),
       ring_(std::move(ring)),
-      with_source_(with_source) {
+      with_source_((efa_flags & kCqWithSgid) != 0) {
   context = &owner.handle.verbs.context;
   channel = attr.channel;
   cq_context = attr.cq_context;
   cqe = static_cast<int>(ring_->depth());
   pthread_mutex_init(&mutex, nullptr);
   pthread_cond_init(&cond, nullptr);
-  FillReadFunctions(*this);
+  FillReadFunctions(*this, attr.wc_flags);
   functions_.comp_mask = 0;
-  functions_.wc_read_sgid = ReadSourceGid;
-  functions_.wc_is_unsolicited = [](efadv_cq* cq) { return Current(cq).unsolicited; };
+  if (with_source_) functions_.wc_read_sgid = ReadSourceGid;
+  if ((efa_flags & kCqWithIsUnsolicited) != 0) {
+    functions_.wc_is_unsolicited = [](efadv_cq* cq) { return Current(cq).unsolicited; };
+  }
   functions_.queue = this;
   if (channel != nullptr) ++channel->refcnt;
   if (parent_ != nullptr) ++parent_->users;

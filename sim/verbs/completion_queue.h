@@ -49,10 +49,10 @@ struct QueueFunctions : CqFunctions {
 class Queue : public ibv_cq_ex {
  public:
   // REQUIRES: the context's mutex is held, as for all that does not say otherwise.
-  // `parent`: the domain that it was created with, or null. `memory`: the ring's memory, where that
-  // is the program's.
+  // `parent`: the domain that it was created with, or null. `efa_flags`: the wc_flags of
+  // efadv_cq_init_attr. `memory`: the ring's memory, where that is the program's.
   Queue(Context& owner, std::shared_ptr<CompletionRing> ring, const ibv_cq_init_attr_ex& attr,
-        Domain* parent, bool with_source, ExternalMemory memory = {});
+        Domain* parent, std::uint64_t efa_flags, ExternalMemory memory = {});
   ~Queue();
   // What the destructor does, of a queue that a thread may use yet: it stays as long as the
   // process.
@@ -119,7 +119,7 @@ class Queue : public ibv_cq_ex {
   const ExternalMemory memory_;  // dies after the ring
   const std::shared_ptr<CompletionRing> ring_;
   const bool with_source_;
-  QueueFunctions functions_;
+  QueueFunctions functions_{};
   std::mutex polling_;
   OneThread poller_;
   std::uint32_t in_vain_ = 0;        // polls in a row that found nothing

@@ -50,6 +50,10 @@ ibv_mr* Register(ibv_pd* pd, void* address, std::size_t length, std::uint64_t io
   if ((access & ~kKnownAccess) != 0) {
     return RefuseObject("ibv_reg_mr: rights that EFA does not have (atomics, paging on demand...)");
   }
+  // linux-rdma include/rdma/ib_verbs.h, ib_check_mr_access: as for every device.
+  if ((access & IBV_ACCESS_REMOTE_WRITE) != 0 && (access & IBV_ACCESS_LOCAL_WRITE) == 0) {
+    return Fail(EINVAL);
+  }
   Context& context = ContextOf(pd->context);
   // linux-rdma drivers/infiniband/hw/efa/efa_verbs.c: the rights that a device does not have.
   const DeviceAttributes& device = context.profile().device;

@@ -171,7 +171,11 @@ TEST_F(ObjectsTest, RightsThatThePagesDoNotHave) {
       EXPECT_EQ(Registering(memory, all, IBV_ACCESS_REMOTE_READ), 0);
     }
     if (Device().rdma_write) {
-      EXPECT_EQ(Registering(memory, all, IBV_ACCESS_REMOTE_WRITE), EFAULT);
+      constexpr int kWriting = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
+      EXPECT_EQ(Registering(memory, all, kWriting), EFAULT);
+      EXPECT_EQ(Registering(memory, page, kWriting), 0);
+      // What peers may write to, the device itself may.
+      EXPECT_EQ(Registering(memory, page, IBV_ACCESS_REMOTE_WRITE), EINVAL);
     }
     ASSERT_EQ(mprotect(memory + page, page, PROT_NONE), 0);
     EXPECT_EQ(Registering(memory, all, 0), EFAULT);
@@ -679,7 +683,8 @@ TEST_F(ObjectsTest, WhatAQueuePairHas) {
   // A program is told its sizes: at least those that it asked for.
   EXPECT_EQ(attr.cap.max_send_wr, Device().min_sq_depth);
   EXPECT_GE(attr.cap.max_recv_wr, 5u);
-  EXPECT_EQ(attr.cap.max_inline_data, Device().inline_buf_size);
+  // But for inline data, of which a request has room for more than the library takes.
+  EXPECT_EQ(attr.cap.max_inline_data, 1u);
   EXPECT_EQ(made->state, IBV_QPS_RESET);
   ASSERT_EQ(MakeReady(made, /*rnr_retry=*/3), 0);
   ibv_qp_attr now{};
@@ -695,9 +700,54 @@ TEST_F(ObjectsTest, WhatAQueuePairHas) {
 }
 
 TEST_F(ObjectsTest, MoreRetriesThanThereAre) {
-  ibv_qp_attr attr{};
-  attr.rnr_retry = 8;
-  EXPECT_EQ(ibv_modify_qp(end_.queue_pair, &attr, IBV_QP_RNR_RETRY), EOPNOTSUPP);
+  EXPECT_EQ(MakeReady(end_.queue_pair, /*rnr_retry=*/8), EOPNOTSUPP);
+  EXPECT_EQ(end_.queue_pair->state, IBV_QPS_RTR);
+}
+
+// A program has the functions that it asked for; the others are null, as in libefa.
+TEST_F(ObjectsTest, FunctionsThatWereNotAskedFor) {
+  ibv_cq_init_attr_ex queue_attr{};
+  queue_attr.cqe = 16;
+  queue_attr.wc_flags = IBV_WC_EX_WITH_BYTE_LEN;
+  efadv_cq_init_attr efa{};
+  ibv_cq_ex* queue = efadv_create_cq(end_.context, &queue_attr, &efa, sizeof efa);
+  ASSERT_NE(queue, nullptr);
+  EXPECT_NE(queue->read_opcode, nullptr);
+  EXPECT_NE(queue->read_vendor_err, nullptr);
+  EXPECT_NE(queue->read_wc_flags, nullptr);
+  EXPECT_NE(queue->read_byte_len, nullptr);
+  EXPECT_EQ(queue->read_imm_data, nullptr);
+  EXPECT_EQ(queue->read_qp_num, nullptr);
+  EXPECT_EQ(queue->read_src_qp, nullptr);
+  EXPECT_EQ(queue->read_slid, nullptr);
+  EXPECT_EQ(queue->read_sl, nullptr);
+  EXPECT_EQ(queue->read_dlid_path_bits, nullptr);
+  EXPECT_EQ(efadv_cq_from_ibv_cq_ex(queue)->wc_read_sgid, nullptr);
+  EXPECT_EQ(ibv_destroy_cq(ibv_cq_ex_to_cq(queue)), 0);
+
+  EXPECT_EQ(ibv_qp_to_qp_ex(end_.queue_pair), end_.extended);
+  ibv_qp_init_attr_ex attr = QueuePairAttributes(end_.domain, end_.send_queue, end_.receive_queue);
+  attr.comp_mask = IBV_QP_INIT_ATTR_PD;
+  ibv_qp* plain = MakeQueuePair(end_.context, attr);
+  ASSERT_NE(plain, nullptr);
+  EXPECT_EQ(ibv_qp_to_qp_ex(plain), nullptr);
+  EXPECT_EQ(ibv_destroy_qp(plain), 0);
+}
+
+// Inline data of a request: as much as the program asked for when it made the queue pair.
+TEST_F(ObjectsTest, InlineDataThatWasNotAskedFor) {
+  End end({.inline_bytes = 8});
+  ibv_sge segment = end.Segment(0, 9);
+  ibv_send_wr request{};
+  request.sg_list = &segment;
+  request.num_sge = 1;
+  request.opcode = IBV_WR_SEND;
+  request.send_flags = IBV_SEND_INLINE | IBV_SEND_SIGNALED;
+  request.wr.ud = {.ah = end.HandleOf(end), .remote_qpn = end.queue_pair->qp_num, .remote_qkey = 1};
+  ibv_send_wr* bad = nullptr;
+  EXPECT_EQ(ibv_post_send(end.queue_pair, &request, &bad), EINVAL);
+  segment.length = 8;
+  EXPECT_EQ(ibv_post_send(end.queue_pair, &request, &bad), 0);
 }
 
 TEST_F(ObjectsTest, TheOlderWaysToAQueuePair) {
@@ -791,6 +841,76 @@ TEST_F(ObjectsTest, WhatAMoveNeeds) {
   attr.qp_state = IBV_QPS_RTS;
   EXPECT_EQ(ibv_modify_qp(end_.queue_pair, &attr, IBV_QP_STATE), EINVAL);
   EXPECT_EQ(Move(end_.queue_pair, IBV_QPS_RTS), 0);
+}
+
+// Each move takes its own attributes and no others. A call without a state is a move to the same.
+TEST_F(ObjectsTest, WhatAMoveDoesNotTake) {
+  ibv_qp* const pair = end_.queue_pair;
+  ibv_qp_attr attr{};
+  attr.port_num = 1;
+  attr.qkey = End::kQkey;
+  const auto modify = [&](ibv_qp_state to, int mask) {
+    attr.qp_state = to;
+    attr.cur_qp_state = pair->state;
+    return ibv_modify_qp(pair, &attr, mask | IBV_QP_STATE);
+  };
+  constexpr int kIdentity = IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY;
+  // What other kinds of queue pairs have.
+  for (const int other : {IBV_QP_ACCESS_FLAGS, IBV_QP_AV, IBV_QP_DEST_QPN, IBV_QP_TIMEOUT}) {
+    EXPECT_EQ(modify(IBV_QPS_INIT, kIdentity | other), EOPNOTSUPP) << other;
+  }
+  attr.port_num = 2;
+  EXPECT_EQ(modify(IBV_QPS_INIT, kIdentity), EOPNOTSUPP);
+  attr.port_num = 1;
+  attr.pkey_index = 1;
+  EXPECT_EQ(modify(IBV_QPS_INIT, kIdentity), EOPNOTSUPP);
+  attr.pkey_index = 0;
+  EXPECT_EQ(modify(IBV_QPS_INIT, kIdentity | IBV_QP_SQ_PSN), EINVAL);
+  ASSERT_EQ(modify(IBV_QPS_INIT, kIdentity), 0);
+  EXPECT_EQ(ibv_modify_qp(pair, &attr, IBV_QP_QKEY), 0);
+  EXPECT_EQ(modify(IBV_QPS_RTR, IBV_QP_RNR_RETRY), EINVAL);
+  ASSERT_EQ(modify(IBV_QPS_RTR, IBV_QP_QKEY), 0);
+  EXPECT_EQ(ibv_modify_qp(pair, &attr, IBV_QP_QKEY), EINVAL);
+  EXPECT_EQ(modify(IBV_QPS_RTS, IBV_QP_SQ_PSN | IBV_QP_PORT), EINVAL);
+  ASSERT_EQ(modify(IBV_QPS_RTS, IBV_QP_SQ_PSN | IBV_QP_CUR_STATE), 0);
+  EXPECT_EQ(ibv_modify_qp(pair, &attr, IBV_QP_RNR_RETRY), EINVAL);
+  attr.cur_qp_state = IBV_QPS_SQD;
+  EXPECT_EQ(ibv_modify_qp(pair, &attr, IBV_QP_CUR_STATE | IBV_QP_QKEY), EINVAL);
+  EXPECT_EQ(modify(IBV_QPS_ERR, IBV_QP_QKEY), EINVAL);
+  EXPECT_EQ(pair->state, IBV_QPS_RTS);
+}
+
+// The retries are SRD's.
+TEST_F(ObjectsTest, ADatagramQueuePairHasNoRetries) {
+  ibv_qp_init_attr attr{};
+  attr.send_cq = ibv_cq_ex_to_cq(end_.send_queue);
+  attr.recv_cq = ibv_cq_ex_to_cq(end_.receive_queue);
+  attr.cap = {.max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1};
+  attr.qp_type = IBV_QPT_UD;
+  ibv_qp* datagram = ibv_create_qp(end_.domain, &attr);
+  ASSERT_NE(datagram, nullptr);
+  ASSERT_EQ(Move(datagram, IBV_QPS_INIT), 0);
+  ASSERT_EQ(Move(datagram, IBV_QPS_RTR), 0);
+  ibv_qp_attr to{};
+  to.qp_state = IBV_QPS_RTS;
+  EXPECT_EQ(ibv_modify_qp(datagram, &to, IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_RNR_RETRY), EINVAL);
+  EXPECT_EQ(Move(datagram, IBV_QPS_RTS), 0);
+  EXPECT_EQ(ibv_destroy_qp(datagram), 0);
+}
+
+// The key of a queue pair may change while its work is under way: every request still completes.
+TEST_F(ObjectsTest, AKeyThatChangesLosesNoCompletion) {
+  End sender({});
+  End receiver({});
+  ASSERT_EQ(receiver.Receive(1, {receiver.Segment(0, 64)}), 0);
+  ASSERT_EQ(sender.Send(receiver, 2, {sender.Segment(0, 8)}), 0);
+  ibv_qp_attr attr{};
+  attr.qkey = End::kQkey + 1;
+  ASSERT_EQ(ibv_modify_qp(sender.queue_pair, &attr, IBV_QP_QKEY), 0);
+  const Entry sent = Await(sender.send_queue);
+  EXPECT_EQ(sent.wr_id, 2u);
+  EXPECT_EQ(sent.status, IBV_WC_SUCCESS);
+  EXPECT_EQ(Await(receiver.receive_queue).wr_id, 1u);
 }
 
 // The receives of a queue pair that is not ready yet are there when it is.

@@ -10,6 +10,7 @@
 
 #include "drydock/sim/verbs/completion_counter.h"
 #include "drydock/sim/verbs/newer_functions.h"
+#include "drydock/sim/verbs/queue_pair_moves.h"
 #include "drydock/sim/verbs/refusal.h"
 
 namespace drydock::sim::verbs {
@@ -113,7 +114,7 @@ ibv_qp* Create(ibv_context* ibv, ibv_qp_init_attr_ex& attr, const QpInitAttr& ef
   context.queue_pairs[number] = queue_pair;
   TellOpened(queue_pair->opened, context, ObjectKind::kEndpoint);
   attr.cap = queue_pair->cap();
-  if ((attr.comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0) {
+  if (queue_pair->extended()) {
     FillWorkRequestFunctions(*queue_pair, attr.send_ops_flags, efa.wr_flags);
   }
   return &queue_pair->qp_base;
@@ -130,27 +131,6 @@ ibv_qp* CreatePlain(ibv_pd* pd, ibv_qp_init_attr* attr, const QpInitAttr& efa) {
   return queue_pair;
 }
 
-// The moves of a queue pair, and the attributes that some of them need beside the state (linux-rdma
-// drivers/infiniband/hw/efa/efa_verbs.c).
-bool IsLegal(ibv_qp_state from, ibv_qp_state to, unsigned mask) {
-  if (to == IBV_QPS_RESET) return true;
-  if (to == IBV_QPS_ERR) return from != IBV_QPS_RESET;
-  const auto given = [mask](unsigned needed) { return (mask & needed) == needed; };
-  switch (from) {
-    case IBV_QPS_RESET:
-      return to == IBV_QPS_INIT && given(IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
-    case IBV_QPS_INIT:
-      return to == IBV_QPS_INIT || to == IBV_QPS_RTR;
-    case IBV_QPS_RTR:
-      return to == IBV_QPS_RTS && given(IBV_QP_SQ_PSN);
-    case IBV_QPS_RTS:
-    case IBV_QPS_SQD:
-      return to == IBV_QPS_RTS || to == IBV_QPS_SQD;
-    default:
-      return false;
-  }
-}
-
 }  // namespace
 
 QueuePair::QueuePair(Context& owner, sim::QueuePair& device_pair, const ibv_qp_init_attr_ex& attr,
@@ -161,6 +141,7 @@ QueuePair::QueuePair(Context& owner, sim::QueuePair& device_pair, const ibv_qp_i
       sends_(sends),
       receives_(receives),
       cap_(attr.cap),
+      extended_((attr.comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0),
       all_signalled_(attr.sq_sig_all != 0),
       send_slots_(device_pair.send.entries()),
       // As libefa counts them, whatever segments they have.
@@ -172,7 +153,6 @@ QueuePair::QueuePair(Context& owner, sim::QueuePair& device_pair, const ibv_qp_i
   functions_.queue_pair = this;
   cap_.max_send_wr = device_.send.entries();
   cap_.max_recv_wr = device_.receive.descriptors() / std::max(cap_.max_recv_sge, 1u);
-  cap_.max_inline_data = device_.send.format().inline_bytes();
   qp_base.context = &owner.handle.verbs.context;
   qp_base.qp_context = attr.qp_context;
   qp_base.pd = attr.pd;
@@ -320,16 +300,19 @@ ibv_qp* efadv_create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attr, efad
   return drydock::sim::verbs::Create(context, *attr, given);
 }
 
-ibv_qp_ex* ibv_qp_to_qp_ex(ibv_qp* queue_pair) { return &QueuePairOf(queue_pair); }
+ibv_qp_ex* ibv_qp_to_qp_ex(ibv_qp* queue_pair) {
+  QueuePair& ours = QueuePairOf(queue_pair);
+  return ours.extended() ? &ours : nullptr;
+}
 
 int ibv_modify_qp(ibv_qp* ibv, ibv_qp_attr* attr, int given) {
   QueuePair& queue_pair = QueuePairOf(ibv);
   const auto mask = static_cast<unsigned>(given);
   const Calling lock(queue_pair.owner());
   drydock::sim::QueuePair& device = queue_pair.device();
-  if ((mask & IBV_QP_STATE) != 0 &&
-      !drydock::sim::verbs::IsLegal(ibv->state, attr->qp_state, mask)) {
-    return EINVAL;
+  if (const int error = drydock::sim::verbs::CheckMove(ibv->qp_type, ibv->state, *attr, mask);
+      error != 0) {
+    return error;
   }
   if ((mask & IBV_QP_RNR_RETRY) != 0) {
     if (!queue_pair.owner().profile().device.rnr_retry ||

@@ -63,6 +63,8 @@ class QueuePair : public ibv_qp_ex {
   Queue& send_queue() const { return sends_; }
   Queue& receive_queue() const { return receives_; }
   const ibv_qp_cap& cap() const { return cap_; }
+  // Whether it was created with send_ops_flags, and has the functions of ibv_qp_ex.
+  bool extended() const { return extended_; }
   QueuePairFunctions& functions() { return functions_; }
 
   // --- Posting. An errno, or 0: EINVAL: wrong state, flags or segments; ENOMEM: the ring is full.
@@ -115,6 +117,7 @@ class QueuePair : public ibv_qp_ex {
   Queue& receives_;
   ibv_qp_cap cap_;
   QueuePairFunctions functions_;
+  const bool extended_;
   const bool all_signalled_;
   RequestSlots send_slots_;
   RequestSlots receive_slots_;

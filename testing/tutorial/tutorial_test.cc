@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "drydock/testing/harness/subprocess.h"
 #include "gmock/gmock.h"
@@ -51,7 +52,11 @@ Session Parse(const std::string& line) {
   session.line = line;
   bool behind = false;  // the target
   for (const std::string& word : std::vector<std::string>(absl::StrSplit(line, ' '))) {
-    if (behind) {
+    absl::string_view variable = word;
+    if (absl::ConsumePrefix(&variable, "--test_env=")) {
+      session.environment.insert(
+          std::pair<std::string, std::string>(absl::StrSplit(variable, absl::MaxSplits('=', 1))));
+    } else if (behind) {
       if (word != "--" || !session.arguments.empty()) session.arguments.push_back(word);
     } else if (absl::StartsWith(word, "//")) {
       session.target = word;

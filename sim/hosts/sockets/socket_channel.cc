@@ -66,11 +66,12 @@ bool SocketChannel::Next(std::span<const std::byte>& message) {
 }
 
 // A process that ends closes both connections: its messages on one may still be on their way when
-// the other is known to be over.
+// the other is known to be over. One that we cannot reach is silent, although it reaches us.
 Channel::State SocketChannel::state() const {
   if (in_.has_value() && in_->garbage()) return State::kGarbage;
   const bool out_ended = out_.has_value() && (out_->ended() || out_->garbage());
-  const bool ended = ended_ || (in_.has_value() ? in_->ended() : out_ended);
+  const bool unreachable = out_ended && (!proven_ || out_->cut());
+  const bool ended = ended_ || unreachable || (in_.has_value() ? in_->ended() : out_ended);
   return ended ? State::kEnded : State::kSound;
 }
 

@@ -49,11 +49,14 @@ Entry EntryOf(ibv_cq_ex* queue) {
   entry.source_handle = ibv_wc_read_slid(queue);
   entry.flags = ibv_wc_read_wc_flags(queue);
   efadv_cq* functions = efadv_cq_from_ibv_cq_ex(queue);
-  ibv_gid gid{};
-  const int read = efadv_wc_read_sgid(functions, &gid);
-  EXPECT_TRUE(read == 0 || read == -ENOENT) << read;
-  if (read == 0) entry.source_gid = gid;
-  entry.unsolicited = reinterpret_cast<CqFunctions*>(functions)->wc_is_unsolicited(functions);
+  if (functions->wc_read_sgid != nullptr) {
+    ibv_gid gid{};
+    const int read = efadv_wc_read_sgid(functions, &gid);
+    EXPECT_TRUE(read == 0 || read == -ENOENT) << read;
+    if (read == 0) entry.source_gid = gid;
+  }
+  const auto is_unsolicited = reinterpret_cast<CqFunctions*>(functions)->wc_is_unsolicited;
+  entry.unsolicited = is_unsolicited != nullptr && is_unsolicited(functions);
   return entry;
 }
 
@@ -183,7 +186,7 @@ int Move(ibv_qp* queue_pair, ibv_qp_state state) {
   attr.qkey = End::kQkey;
   int mask = IBV_QP_STATE;
   if (state == IBV_QPS_INIT) mask |= IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY;
-  if (state == IBV_QPS_RTS) mask |= IBV_QP_SQ_PSN;
+  if (state == IBV_QPS_RTS && queue_pair->state == IBV_QPS_RTR) mask |= IBV_QP_SQ_PSN;
   return ibv_modify_qp(queue_pair, &attr, mask);
 }
 
@@ -193,10 +196,9 @@ int MakeReady(ibv_qp* queue_pair, std::uint8_t rnr_retry) {
   ibv_qp_attr attr{};
   attr.qp_state = IBV_QPS_RTS;
   attr.rnr_retry = rnr_retry;
-  if (error == 0) {
-    error = ibv_modify_qp(queue_pair, &attr, IBV_QP_STATE | IBV_QP_SQ_PSN | IBV_QP_RNR_RETRY);
-  }
-  return error;
+  int mask = IBV_QP_STATE | IBV_QP_SQ_PSN;
+  if (queue_pair->qp_type != IBV_QPT_UD) mask |= IBV_QP_RNR_RETRY;
+  return error != 0 ? error : ibv_modify_qp(queue_pair, &attr, mask);
 }
 
 End::End(const EndOptions& options) : memory(kMemoryBytes) {
