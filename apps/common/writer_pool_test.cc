@@ -96,6 +96,31 @@ TEST_F(WriterPoolTest, StopsWaitingAtTheDeadline) {
   EXPECT_THAT(loop_.Run(main()), IsOk());
 }
 
+// The end of a write that was given up tells nobody: the one that waits looks now and then.
+TEST_F(WriterPoolTest, MemoryThatIsFreeAgainIsLentToTheOneThatWaits) {
+  auto main = [this]() -> coro::Task<void> {
+    const MaybeLease kept = co_await pool_.Borrow(In(1s));
+    fabric::async::BufferRef write;
+    {
+      const MaybeLease lease = co_await pool_.Borrow(In(1s));
+      write = lease->region(0);
+    }
+    auto end = [&]() -> coro::Task<absl::Status> {
+      co_await coro::Sleep(25ms);
+      write.reset();
+      co_return absl::OkStatus();
+    };
+    coro::Scope background;
+    background.Spawn(end());
+    const coro::Time start = loop_.Now();
+    const MaybeLease late = co_await pool_.Borrow(In(1s));
+    EXPECT_THAT(late, IsOk());
+    EXPECT_GE(loop_.Now() - start, 25ms);
+    EXPECT_LT(loop_.Now() - start, 50ms);
+  };
+  EXPECT_THAT(loop_.Run(main()), IsOk());
+}
+
 // A share in a region stands for a write that was given up and may still read it.
 TEST_F(WriterPoolTest, MemoryInUseIsNotLentUntilItIsFree) {
   auto main = [this]() -> coro::Task<void> {

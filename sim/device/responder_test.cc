@@ -262,6 +262,17 @@ TEST_F(ResponderTest, MessageThatRetriesForEverWaitsForTheNextReceives) {
   EXPECT_EQ(Landed().completion.request_id, 3u);
 }
 
+// Peers give up what waits, and send other messages.
+TEST_F(ResponderTest, MessageThatWasGivenUpWhileItWaitedIsForgotten) {
+  for (int i = 0; i < 1000; ++i) {
+    Operation& message = Start(OperationKind::kSend);
+    message.rnr_retries = sim::kRetryForEver;
+    ASSERT_EQ(Arrive(message), -1);
+    bench.around.EndOperation(message);
+  }
+  EXPECT_LE(to.waiting.size(), 64u);
+}
+
 TEST_F(ResponderTest, NobodyHearsThatATargetIsNotReadyWhereNothingPassesBack) {
   bench.wire.Block(b.state.port, a.state.port);
   Operation& message = Start(OperationKind::kSend);

@@ -132,6 +132,7 @@ class FarRogue {
     return message;
   }
   void Forget() { in_.reset(); }
+  void StopListening() { listening_ = sim::Socket(); }
 
  private:
   const sim::Key key_;
@@ -197,6 +198,25 @@ TEST_F(FarRogueTest, WhatIsSoundIsServed) {
   EXPECT_EQ(answer.status, 0);
   EXPECT_EQ(victim_.Copy(63, 1)[0], std::byte{0x5a});
   EXPECT_EQ(Refused(), 0u);
+}
+
+// It calls us, and takes no call of ours: what we ask of it ends all the same.
+TEST_F(FarRogueTest, AMachineThatCannotBeReachedIsSilentAlthoughItReachesUs) {
+  const auto rogue = Join();
+  rogue->StopListening();
+  victim_.Introduce(rogue->gid());
+  rogue->Open();
+  rogue->Say(Packet(), payload_);
+  victim_.PollUntil([&] {
+    victim_.Poll();
+    return victim_.counters().messages_taken > 0;
+  });
+  const std::uint16_t sent = victim_.Post({.gid = rogue->gid()}, {.length = 8});
+  // Whether the request was on its way when the call failed decides which.
+  const auto status = static_cast<sim::EfaStatus>(victim_.StatusOf(sent));
+  EXPECT_TRUE(status == sim::EfaStatus::kLocalUnreachablePeer ||
+              status == sim::EfaStatus::kLocalUnresponsivePeer)
+      << static_cast<int>(status);
 }
 
 TEST_F(FarRogueTest, StrangersAreNotListenedTo) {
