@@ -1,6 +1,7 @@
 // A process that writes nonsense where hosts read: they do not crash, they do not believe it, and
 // others are not hurt.
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -306,6 +307,24 @@ TEST_F(RogueTest, TheDataOfAReadComesSoManyTimesAndNoMore) {
   }
   EXPECT_EQ(victim_.StatusOf(read), static_cast<int>(EfaStatus::kLocalUnreachablePeer));
   EXPECT_EQ(Refused(), 1u);
+}
+
+// A process that is short of descriptors looks again.
+TEST_F(RogueTest, AMessageThatCannotBeReadNowIsReadLater) {
+  const auto rogue = Join();
+  victim_.Introduce(rogue->gid());
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit none = before;
+  none.rlim_cur = 3;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  rogue->Say(Packet(), payload_);
+  for (int i = 0; i < 100; ++i) victim_.Poll();
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  std::optional<Message> answer;
+  victim_.PollUntil([&] { return (answer = rogue->Hear()).has_value(); });
+  EXPECT_EQ(answer->type, MessageType::kAnswer);
+  EXPECT_EQ(answer->status, 0);
 }
 
 TEST_F(RogueTest, NobodyAnswersForOthers) {

@@ -13,7 +13,10 @@ namespace {
 constexpr std::size_t kMostRingBytes = 1 << 20;
 constexpr std::size_t kLeastRingBytes = 64 << 10;
 
-std::uint64_t BitOf(std::uint8_t slot) { return std::uint64_t{1} << (slot % 64); }
+// A message of the machine of this slot is there.
+void RingFor(std::uint8_t slot, MachineSlot& there) {
+  there.incoming[slot / 64].fetch_or(std::uint64_t{1} << (slot % 64), std::memory_order_seq_cst);
+}
 
 }  // namespace
 
@@ -36,6 +39,9 @@ bool SharedChannel::OpenIn() {
   const std::string name =
       directory_.RingName(slot_, incarnation_, directory_.slot(), directory_.incarnation());
   absl::StatusOr<SharedFile> file = SharedFile::Open(name, RingBytes(kMostRingBytes));
+  // Without a descriptor or memory for it the ring stays closed, and what rings once is not rung for
+  // again: we ring ourselves.
+  if (absl::IsResourceExhausted(file.status())) RingFor(slot_, directory_.mine());
   if (!file.ok()) return false;
   const std::span memory(file->data(), file->size());
   if (!RingReader::IsMade(memory)) return false;
@@ -54,8 +60,7 @@ void SharedChannel::Publish() {
   if (!out_.has_value() || directory_.abandoned()) return;
   out_->Publish();
   MachineSlot& there = directory_.At(slot_);
-  there.incoming[directory_.slot() / 64].fetch_or(BitOf(directory_.slot()),
-                                                  std::memory_order_seq_cst);
+  RingFor(directory_.slot(), there);
   Bell(there.bell).Ring();
 }
 

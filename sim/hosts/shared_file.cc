@@ -20,7 +20,9 @@ absl::Status FailureOf(const char* what, const std::string& name, int error) {
       absl::StrCat("shared memory: ", what, " ", name, ": ", std::strerror(error));
   if (error == EEXIST) return absl::AlreadyExistsError(text);
   if (error == ENOENT) return absl::NotFoundError(text);
-  if (error == ENOSPC) return absl::ResourceExhaustedError(text);
+  if (error == ENOSPC || error == EMFILE || error == ENFILE || error == ENOMEM) {
+    return absl::ResourceExhaustedError(text);
+  }
   return absl::UnavailableError(text);
 }
 

@@ -17,10 +17,10 @@ extern const char* const kSharedFolder;
 // that no other user may open are mapped.
 class SharedFile {
  public:
-  // A new file of `bytes` zeros. kAlreadyExists; kResourceExhausted: there is no room;
+  // A new file of `bytes` zeros. kAlreadyExists; kResourceExhausted: no room, descriptor or memory;
   // kUnavailable: anything else.
   static absl::StatusOr<SharedFile> Make(const std::string& name, std::size_t bytes);
-  // One that is there, and not empty. kNotFound; kUnavailable: it is longer than `most`, or
+  // One that is there, and not empty. kNotFound; kResourceExhausted; kUnavailable: it is longer than `most`, or
   // anything else.
   static absl::StatusOr<SharedFile> Open(const std::string& name, std::size_t most);
   // The file behind `fd`, which stays the caller's, made `bytes` long. Codes: as Make.
