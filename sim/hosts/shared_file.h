@@ -20,8 +20,8 @@ class SharedFile {
   // A new file of `bytes` zeros. kAlreadyExists; kResourceExhausted: no room, descriptor or memory;
   // kUnavailable: anything else.
   static absl::StatusOr<SharedFile> Make(const std::string& name, std::size_t bytes);
-  // One that is there, and not empty. kNotFound; kResourceExhausted; kUnavailable: it is longer than `most`, or
-  // anything else.
+  // One that is there, and not empty. kNotFound; kResourceExhausted; kUnavailable: it is longer than
+  // `most`, or anything else.
   static absl::StatusOr<SharedFile> Open(const std::string& name, std::size_t most);
   // The file behind `fd`, which stays the caller's, made `bytes` long. Codes: as Make.
   static absl::StatusOr<SharedFile> Map(int fd, std::size_t bytes);
