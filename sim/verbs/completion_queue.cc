@@ -248,31 +248,33 @@ void Queue::FoundNothing() {
   }
 }
 
-bool Queue::TakeFromRing(WorkCompletion& completion) {
+bool Queue::TakeFromRing(efa::Completion& entry) {
   while (const void* slot = ring_->Peek()) {
-    efa::Completion entry;
     const bool sound = efa::DecodeCompletion(slot, efa::CqeSize::k32, ring_->phase(), entry) ==
                        efa::Malformed::kNone;
     ring_->Pop();
-    if (!sound || entry.queue_pair >= owner_.queue_pairs.size()) continue;
-    QueuePair* queue_pair = owner_.queue_pairs[entry.queue_pair];
-    if (queue_pair == nullptr) continue;
-    Trace* const trace = TraceOfProcess();
-    const std::uint64_t operation = trace == nullptr ? 0 : trace->Ended(queue_pair, entry);
-    Translate(entry, queue_pair->Ended(entry), with_source_, completion);
-    completion.operation = operation;
-    return true;
+    if (sound && owner_.Find(entry.queue_pair) != nullptr) return true;
   }
   return false;
 }
 
+void Queue::Tell(const efa::Completion& entry, WorkCompletion& completion) {
+  QueuePair* queue_pair = owner_.Find(entry.queue_pair);
+  Trace* const trace = TraceOfProcess();
+  const std::uint64_t operation = trace == nullptr ? 0 : trace->Ended(queue_pair, entry);
+  Translate(entry, queue_pair->Ended(entry), with_source_, completion);
+  completion.operation = operation;
+}
+
 bool Queue::Take(WorkCompletion& completion) {
+  efa::Completion entry;
   if (kept_.empty()) {
-    if (!TakeFromRing(completion)) return false;
+    if (!TakeFromRing(entry)) return false;
   } else {
-    completion = kept_.front();
+    entry = kept_.front();
     kept_.pop_front();
   }
+  Tell(entry, completion);
   if (TraceOfProcess() != nullptr) told_.push_back({completion.operation, completion.vendor_error});
   return true;
 }
@@ -282,12 +284,15 @@ void Queue::TellPolled() {
   told_.clear();
 }
 
+// The slots of the others stay taken until the program reads their entries.
 void Queue::Forget(std::uint16_t queue_pair) {
-  WorkCompletion completion;
-  while (TakeFromRing(completion)) kept_.push_back(completion);
-  std::erase_if(kept_, [&](const WorkCompletion& entry) {
+  efa::Completion taken;
+  while (TakeFromRing(taken)) kept_.push_back(taken);
+  std::erase_if(kept_, [&](const efa::Completion& entry) {
     if (entry.queue_pair != queue_pair) return false;
-    dropped_ = dropped_ || entry.status != IBV_WC_WR_FLUSH_ERR;
+    WorkCompletion completion;
+    Tell(entry, completion);
+    dropped_ = dropped_ || completion.status != IBV_WC_WR_FLUSH_ERR;
     return true;
   });
 }

@@ -13,6 +13,7 @@
 #include <mutex>
 #include <vector>
 
+#include "drydock/fabric/efa_queue/cqe.h"
 #include "drydock/sim/device/completion_ring.h"
 #include "drydock/sim/device/one_thread.h"
 #include "drydock/sim/efa_address.h"
@@ -109,7 +110,10 @@ class Queue : public ibv_cq_ex {
 
  private:
   void LetGo();
-  bool TakeFromRing(WorkCompletion& completion);
+  // The next entry of a queue pair that still exists.
+  bool TakeFromRing(fabric::efa_queue::Completion& entry);
+  // What it tells the program, whose slots are free then.
+  void Tell(const fabric::efa_queue::Completion& entry, WorkCompletion& completion);
   // Takes the doorbell's value; returns whether there was one.
   bool TakeDoorbell();
 
@@ -122,13 +126,13 @@ class Queue : public ibv_cq_ex {
   QueueFunctions functions_{};
   std::mutex polling_;
   OneThread poller_;
-  std::uint32_t in_vain_ = 0;        // polls in a row that found nothing
-  std::deque<WorkCompletion> kept_;  // taken from the ring ahead of time
-  bool dropped_ = false;             // something that would have been news to the program
-  std::vector<Trace::Read> told_;    // of this poll
-  std::uint32_t doorbell_ = 0;       // where the program writes
-  std::uint32_t taken_ = 0;          // the value that was taken last
-  int watch_ = 0;                    // the host's number for it; 0: not mapped
+  std::uint32_t in_vain_ = 0;                       // polls in a row that found nothing
+  std::deque<fabric::efa_queue::Completion> kept_;  // taken from the ring ahead of time
+  bool dropped_ = false;           // something that would have been news to the program
+  std::vector<Trace::Read> told_;  // of this poll
+  std::uint32_t doorbell_ = 0;     // where the program writes
+  std::uint32_t taken_ = 0;        // the value that was taken last
+  int watch_ = 0;                  // the host's number for it; 0: not mapped
 };
 
 inline Queue& QueueOf(ibv_cq_ex* queue) { return *static_cast<Queue*>(queue); }

@@ -48,6 +48,10 @@ struct Context {
   std::set<Queue*> queues;              // that are open
   ContextHandle handle{};
 
+  // Null: there is none of this number (any more).
+  QueuePair* Find(std::uint16_t number) const {
+    return number < queue_pairs.size() ? queue_pairs[number] : nullptr;
+  }
   // Held around everything that touches the simulated device.
   std::mutex& mutex() const { return host->mutex(); }
   const Profile& profile() const { return nic->profile(); }

@@ -450,6 +450,26 @@ TEST_F(TrafficTest, AQueuePairTakesItsCompletionsWithIt) {
   EXPECT_EQ(Await(b.receive_queue).wr_id, 100u);
 }
 
+// The slot of a request is free when its completion was read, whatever happens to other queue pairs.
+TEST_F(TrafficTest, AQueuePairThatGoesFreesNoSlotsOfOthers) {
+  ibv_qp* second =
+      MakeQueuePair(a.context, QueuePairAttributes(a.domain, a.send_queue, a.receive_queue));
+  ASSERT_NE(second, nullptr);
+  std::uint64_t posted = 0;
+  while (a.Send(b, posted, {a.Segment(0, 8)}) == 0) {
+    ASSERT_EQ(b.Receive(posted, {b.Segment(0, 64)}), 0);
+    EXPECT_EQ(Await(b.receive_queue).status, IBV_WC_SUCCESS);
+    ++posted;
+  }
+  // The last message's answer, and its completion with it, is on its way or there.
+  ASSERT_EQ(ibv_destroy_qp(second), 0);
+  EXPECT_EQ(a.Send(b, posted, {a.Segment(0, 8)}), ENOMEM);
+  for (std::uint64_t i = 0; i < posted; ++i) EXPECT_EQ(Await(a.send_queue).wr_id, i);
+  ASSERT_EQ(b.Receive(posted, {b.Segment(0, 64)}), 0);
+  EXPECT_EQ(a.Send(b, posted, {a.Segment(0, 8)}), 0);
+  Sent(posted);
+}
+
 TEST_F(TrafficTest, ANewQueuePairGetsNothingOfTheOldOnes) {
   Deliver(2);
   const std::uint32_t number = b.queue_pair->qp_num;
