@@ -11,18 +11,14 @@ FramePool::AtThreadExit::~AtThreadExit() {
   }
 }
 
-void FramePool::FreeAtExit() noexcept {
-  static thread_local AtThreadExit at_exit;
-  static_cast<void>(at_exit);
-  lists_.freed_at_exit = true;
-}
-
 void* FramePool::AllocateNew(std::size_t bytes) {
   const std::size_t index = ClassOf(bytes);
   if (index >= kClasses) {
     ++lists_.counters.large;
     return ::operator new(bytes);
   }
+  static thread_local AtThreadExit at_exit;
+  static_cast<void>(at_exit);
   ++lists_.counters.misses;
   return ::operator new(kKeeps ? (index + 1) * kClassBytes : bytes);
 }

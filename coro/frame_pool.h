@@ -9,8 +9,9 @@
 //
 // One pool per thread, as there is one loop per thread: no locks, no atomics. Nothing that is kept
 // goes back to the heap before the thread ends. A pool keeps, of each size, at most as many frames
-// as lived at one time, and those that came from other threads. Under AddressSanitizer every frame
-// comes from the heap, so that a use after free is seen.
+// as lived at one time, and those that came from other threads. A thread that only frees frames of
+// others, and never took one from the heap, does not give them back at its end. Under
+// AddressSanitizer every frame comes from the heap, so that a use after free is seen.
 //
 // Task and NowTask take their frames here by themselves (promise.h), and the ready queue its
 // pieces.
@@ -67,8 +68,6 @@ class FramePool {
   static void Release(void* frame, std::size_t bytes) noexcept {
     const std::size_t index = ClassOf(bytes);
     if (kKeeps && index < kClasses) [[likely]] {
-      if (!lists_.freed_at_exit) [[unlikely]]
-        FreeAtExit();
       Free* const first = static_cast<Free*>(frame);
       first->next = lists_.free[index];
       lists_.free[index] = first;
@@ -88,7 +87,6 @@ class FramePool {
   struct Lists {
     Free* free[kClasses];
     FramePoolCounters counters;
-    bool freed_at_exit;
   };
 
   // Frees what the thread keeps.
@@ -96,7 +94,6 @@ class FramePool {
     ~AtThreadExit();
   };
 
-  static void FreeAtExit() noexcept;
   static std::size_t ClassOf(std::size_t bytes) { return (bytes - 1) / kClassBytes; }
   static void* AllocateNew(std::size_t bytes);
 

@@ -77,14 +77,5 @@ TEST(FramePoolTest, AThreadThatEndsGivesBackWhatItKeeps) {
   EXPECT_EQ(living_blocks.load(), before);
 }
 
-// Tasks may be made on one thread and destroyed on another.
-TEST(FramePoolTest, AThreadThatOnlyFreesGivesThemBackToo) {
-  const long before = living_blocks.load();
-  Frames frames;
-  std::thread([&] { Allocate(frames); }).join();
-  std::thread([&] { Release(frames); }).join();
-  EXPECT_EQ(living_blocks.load(), before);
-}
-
 }  // namespace
 }  // namespace drydock::coro
