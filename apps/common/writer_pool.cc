@@ -47,7 +47,7 @@ coro::Task<absl::StatusOr<WriterPool::Lease>> WriterPool::Borrow(coro::Time dead
           stuck_.size(), " of them are held by writes that do not end"));
     }
   }
-  const absl::Status ready = Ready();
+  const absl::Status ready = MakeReady();
   if (!ready.ok()) returned_.NotifyOne();  // the next one may have more luck
   CO_RETURN_IF_ERROR(ready);
   Writer writer = std::move(idle_.back());
@@ -56,7 +56,7 @@ coro::Task<absl::StatusOr<WriterPool::Lease>> WriterPool::Borrow(coro::Time dead
   co_return Lease(*this, std::move(writer));
 }
 
-// False: no time is left. The end of a write that holds a writer notifies nobody.
+// The end of a write that holds a writer notifies nobody.
 coro::Task<bool> WriterPool::AwaitWriter(coro::Time deadline) {
   const coro::Time now = node_.loop().Now();
   if (now >= deadline) co_return false;
@@ -65,8 +65,7 @@ coro::Task<bool> WriterPool::AwaitWriter(coro::Time deadline) {
   co_return true;
 }
 
-// Makes the writer that is lent next.
-absl::Status WriterPool::Ready() {
+absl::Status WriterPool::MakeReady() {
   if (idle_.empty()) RETURN_IF_ERROR(Prepare());
   if (!own_endpoints_) return absl::OkStatus();
   ASSIGN_OR_RETURN(idle_.back().own, node_.OpenEndpoint());

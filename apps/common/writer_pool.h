@@ -95,9 +95,11 @@ class WriterPool {
   void Reclaim();
   // Makes room for one more writer, if that can be done without waiting.
   bool MakeRoom();
-  // Waits until a writer may have come back.
+  // Waits until a writer may have come back; false: no time is left.
   coro::Task<bool> AwaitWriter(coro::Time deadline);
-  absl::Status Ready();
+  // Makes sure that an idle writer is there, with an endpoint where it needs its own. Errors: those
+  // of opening and registration.
+  absl::Status MakeReady();
 
   fabric::async::Node& node_;
   const WriterPoolOptions options_;
