@@ -44,14 +44,6 @@ absl::Status Named(absl::string_view what, const absl::Status& status) {
   return absl::Status(status.code(), absl::StrCat(what, ": ", status.message()));
 }
 
-void Write(WireWriter& writer, const std::vector<std::byte>& part) {
-  writer.Number(static_cast<std::uint32_t>(part.size()));
-  writer.Bytes({reinterpret_cast<const std::uint8_t*>(part.data()), part.size()});
-}
-std::span<const std::byte> ReadPart(WireReader& reader) {
-  return reader.Bytes(reader.Number<std::uint32_t>());
-}
-
 // Rows that peers may have under way to one NIC fill half of its completion queue at most: the
 // other half is for its own.
 std::size_t WindowFor(const MemberOptions& options, std::size_t ranks, const fabric::NicInfo& nic) {
@@ -162,10 +154,10 @@ std::vector<std::byte> Member::Introduction() const {
   same.Number(workload_.seed);
   same.Number(static_cast<std::uint64_t>(options_.nics));
   WireWriter writer;
-  Write(writer, same.Take());
-  Write(writer, engine_->descriptor().Serialize());
-  Write(writer, memory_->descriptor().Serialize());
-  Write(writer, flag_->descriptor().Serialize());
+  writer.Part(same.Take());
+  writer.Part(engine_->descriptor().Serialize());
+  writer.Part(memory_->descriptor().Serialize());
+  writer.Part(flag_->descriptor().Serialize());
   return writer.Take();
 }
 
@@ -173,14 +165,14 @@ coro::Task<absl::Status> Member::Know(std::size_t rank, const std::vector<std::b
                                       const std::vector<std::byte>& mine) {
   WireReader own(mine);
   WireReader reader(introduction);
-  const std::span<const std::byte> same = ReadPart(own);
-  const std::span<const std::byte> theirs = ReadPart(reader);
+  const std::span<const std::byte> same = own.Part();
+  const std::span<const std::byte> theirs = reader.Part();
   if (!std::equal(same.begin(), same.end(), theirs.begin(), theirs.end())) {
     co_return absl::FailedPreconditionError("it was started with other flags");
   }
-  CO_ASSIGN_OR_RETURN(const PeerDescriptor peer, PeerDescriptor::Parse(ReadPart(reader)));
-  CO_ASSIGN_OR_RETURN(MemoryDescriptor memory, MemoryDescriptor::Parse(ReadPart(reader)));
-  CO_ASSIGN_OR_RETURN(MemoryDescriptor flag, MemoryDescriptor::Parse(ReadPart(reader)));
+  CO_ASSIGN_OR_RETURN(const PeerDescriptor peer, PeerDescriptor::Parse(reader.Part()));
+  CO_ASSIGN_OR_RETURN(MemoryDescriptor memory, MemoryDescriptor::Parse(reader.Part()));
+  CO_ASSIGN_OR_RETURN(MemoryDescriptor flag, MemoryDescriptor::Parse(reader.Part()));
   if (!reader.ok() || reader.remaining() != 0 || memory.length_bytes != layout_.bytes() ||
       flag.length_bytes != BarrierGroup::kFlagBytes) {
     co_return absl::InvalidArgumentError("its introduction has another form than alltoall's");

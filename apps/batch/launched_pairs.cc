@@ -14,7 +14,6 @@
 #include "absl/strings/str_split.h"
 #include "drydock/apps/common/host_name.h"
 #include "drydock/coro/status_macros.h"
-#include "drydock/coro/steady_clock.h"
 
 namespace drydock::apps::batch {
 namespace {
@@ -49,22 +48,13 @@ std::string LaunchedPairs::Describe() const {
                       receives() ? " receives" : " sends");
 }
 
-absl::StatusOr<std::vector<std::string>> LaunchedPairs::Tell(coro::EventLoop& loop,
-                                                             const std::string& text,
-                                                             coro::Duration timeout) {
-  return loop.Run(ranks_->AllGatherText(text, coro::After(loop.Now(), timeout)));
-}
-
-absl::Status LaunchedPairs::Announce(coro::EventLoop& loop, const coro::TcpAddress& here,
-                                     coro::Duration timeout) {
+absl::Status LaunchedPairs::Announce(const coro::TcpAddress& here, coro::Duration timeout) {
   const std::string text = absl::StrCat(HostName(), " ", NetworkStack(), " ", here.port());
-  return Tell(loop, text, timeout).status();
+  return GatherText(*ranks_, text, timeout).status();
 }
 
 absl::StatusOr<coro::TcpAddress> LaunchedPairs::FindReceiver(coro::Duration timeout) {
-  coro::SteadyClock clock;
-  coro::EventLoop loop(clock);
-  ASSIGN_OR_RETURN(const std::vector<std::string> all, Tell(loop, "", timeout));
+  ASSIGN_OR_RETURN(const std::vector<std::string> all, GatherText(*ranks_, "", timeout));
   const std::vector<std::string> parts = absl::StrSplit(all[ranks_->rank() - 1], ' ');
   std::uint32_t port = 0;
   if (parts.size() != 3 || !absl::SimpleAtoi(parts[2], &port) || port > UINT16_MAX) {

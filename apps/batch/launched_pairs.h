@@ -5,13 +5,11 @@
 
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "drydock/apps/common/ranks/launched_ranks.h"
 #include "drydock/apps/common/ranks/ranks.h"
-#include "drydock/coro/event_loop.h"
 #include "drydock/coro/tcp.h"
 #include "drydock/coro/time.h"
 
@@ -27,19 +25,14 @@ class LaunchedPairs {
   // "rank 0 of 4 receives".
   std::string Describe() const;
 
-  // A receiver, which listens at `here`, on all addresses of its machine: tells its sender. `loop` is
-  // not running. Errors: those of Ranks::AllGather.
-  absl::Status Announce(coro::EventLoop& loop, const coro::TcpAddress& here,
-                        coro::Duration timeout);
+  // A receiver, which listens at `here`, on all addresses of its machine: tells its sender. Blocks.
+  // Errors: those of Ranks::AllGather.
+  absl::Status Announce(const coro::TcpAddress& here, coro::Duration timeout);
   // A sender: where its receiver is. Errors: the same, and those of TcpAddress::Resolve.
   absl::StatusOr<coro::TcpAddress> FindReceiver(coro::Duration timeout);
 
  private:
   explicit LaunchedPairs(std::unique_ptr<Ranks> ranks) : ranks_(std::move(ranks)) {}
-
-  // All texts, by rank.
-  absl::StatusOr<std::vector<std::string>> Tell(coro::EventLoop& loop, const std::string& text,
-                                                coro::Duration timeout);
 
   const std::unique_ptr<Ranks> ranks_;
 };

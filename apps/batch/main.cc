@@ -232,9 +232,7 @@ absl::StatusOr<int> RunLaunched(const BackendChoice& choice, TwoProcessRun run, 
     ASSIGN_OR_RETURN(const coro::TcpAddress to, pairs->FindReceiver(load.timeout));
     return Send(choice, run, to, load);
   }
-  run.announce = [&](coro::EventLoop& loop, const coro::TcpAddress& at) {
-    return pairs->Announce(loop, at, load.timeout);
-  };
+  run.announce = [&](const coro::TcpAddress& at) { return pairs->Announce(at, load.timeout); };
   return Receive(run, coro::TcpAddress::Any(0), load);
 }
 

@@ -344,7 +344,7 @@ absl::Status RunReceiver(const TwoProcessRun& run, const coro::TcpAddress& at, c
   ASSIGN_OR_RETURN(const coro::Descriptor listener, coro::Listen(*io, at));
   ASSIGN_OR_RETURN(const coro::TcpAddress here, coro::LocalAddress(listener));
   run.log("address", here.ToString());
-  if (run.announce) RETURN_IF_ERROR(run.announce(loop, here));
+  if (run.announce) RETURN_IF_ERROR(run.announce(here));
   Receiver receiver(loop, run, load);
   return loop.Run(receiver.Serve(listener));
 }

@@ -14,7 +14,6 @@
 #include "absl/strings/string_view.h"
 #include "drydock/apps/batch/load.h"
 #include "drydock/apps/batch/watch.h"
-#include "drydock/coro/event_loop.h"
 #include "drydock/coro/tcp.h"
 #include "drydock/fabric/fabric.h"
 
@@ -27,9 +26,8 @@ struct TwoProcessRun {
   bool progress = false;  // on a terminal: a line on standard error
   // A line for a person or a script: "address", "HOST:PORT".
   std::function<void(absl::string_view label, absl::string_view text)> log;
-  // Tells a receiver's sender where it listens; empty: a person does. `loop` is the receiver's, and
-  // not running.
-  std::function<absl::Status(coro::EventLoop& loop, const coro::TcpAddress& at)> announce;
+  // Tells a receiver's sender where it listens; empty: a person does.
+  std::function<absl::Status(const coro::TcpAddress& at)> announce;
 };
 
 // Writes to the receiver at `to`. kUnavailable: there is no receiver; kFailedPrecondition: the

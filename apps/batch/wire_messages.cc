@@ -21,34 +21,23 @@ absl::Status Malformed(const char* what) {
   return absl::InvalidArgumentError(absl::StrCat("a message of the other side has ", what));
 }
 
-void Write(WireWriter& writer, std::span<const std::byte> part) {
-  writer.Number(static_cast<std::uint32_t>(part.size()));
-  writer.Bytes({reinterpret_cast<const std::uint8_t*>(part.data()), part.size()});
+// Words for a person of the other side, as much of them as it takes.
+void WriteText(WireWriter& writer, absl::string_view text) {
+  writer.Part(text.substr(0, kMostText));
 }
-void Write(WireWriter& writer, const std::string& text) {
-  Write(writer, std::as_bytes(std::span(text).first(std::min(text.size(), kMostText))));
-}
-
-std::span<const std::byte> ReadPart(WireReader& reader) {
-  return reader.Bytes(reader.Number<std::uint32_t>());
-}
-// A peer's words, which a person is shown.
-std::string ReadText(WireReader& reader) {
-  const std::span<const std::byte> part = ReadPart(reader);
-  return fabric::Printable({reinterpret_cast<const char*>(part.data()), part.size()}, kMostText);
-}
+std::string ReadText(WireReader& reader) { return fabric::Printable(reader.Text(), kMostText); }
 
 template <typename T>
 void WriteList(WireWriter& writer, const std::vector<T>& list) {
   writer.Number(static_cast<std::uint32_t>(list.size()));
-  for (const T& item : list) Write(writer, std::span<const std::byte>(item.Serialize()));
+  for (const T& item : list) writer.Part(item.Serialize());
 }
 template <typename T>
 absl::Status ReadList(WireReader& reader, std::vector<T>& list) {
   const auto count = reader.Number<std::uint32_t>();
   if (count > kMostGpus) return Malformed("more GPUs than any machine");
   for (std::uint32_t i = 0; i < count && reader.ok(); ++i) {
-    ASSIGN_OR_RETURN(list.emplace_back(), T::Parse(ReadPart(reader)));
+    ASSIGN_OR_RETURN(list.emplace_back(), T::Parse(reader.Part()));
   }
   return absl::OkStatus();
 }
@@ -116,7 +105,7 @@ absl::StatusOr<Hello> Hello::Parse(std::span<const std::byte> bytes) {
 
 std::vector<std::byte> Ready::Serialize() const {
   WireWriter writer;
-  Write(writer, refusal);
+  WriteText(writer, refusal);
   WriteList(writer, engines);
   WriteList(writer, memories);
   return writer.Take();
@@ -137,7 +126,7 @@ std::vector<std::byte> Verdict::Serialize() const {
   WireWriter writer;
   writer.Number(static_cast<std::uint8_t>(correct ? 1 : 0));
   writer.Number(duplicates);
-  Write(writer, error);
+  WriteText(writer, error);
   return writer.Take();
 }
 

@@ -85,7 +85,30 @@ TEST(WireTest, ReadingPastTheEndIsNoticedAndHarmless) {
   EXPECT_EQ(reader.Number<std::uint32_t>(), 0u);
   EXPECT_FALSE(reader.ok());
   EXPECT_EQ(reader.Number<std::uint8_t>(), 0u);
-  EXPECT_TRUE(reader.Bytes(1000).empty());
+  EXPECT_TRUE(reader.Part().empty());
+}
+
+TEST(WireTest, PartsRoundTrip) {
+  WireWriter writer;
+  writer.Part("two");
+  writer.Part(std::vector<std::byte>{std::byte{7}});
+  writer.Part("");
+  const std::vector<std::byte> bytes = writer.Take();
+  WireReader reader(bytes);
+  EXPECT_EQ(reader.Text(), "two");
+  EXPECT_THAT(reader.Part(), ::testing::ElementsAre(std::byte{7}));
+  EXPECT_EQ(reader.Text(), "");
+  EXPECT_TRUE(reader.ok());
+  EXPECT_EQ(reader.remaining(), 0u);
+}
+
+TEST(WireTest, APartThatIsCutOffIsEmpty) {
+  WireWriter writer;
+  writer.Part("three");
+  const std::vector<std::byte> bytes = writer.Take();
+  WireReader reader(std::span(bytes).first(bytes.size() - 1));
+  EXPECT_EQ(reader.Text(), "");
+  EXPECT_FALSE(reader.ok());
 }
 
 TEST(SizeTest, IsReadAsPeopleWriteIt) {

@@ -1,5 +1,5 @@
-// Messages as bytes: little-endian numbers, written and read one after the other. The reader trusts
-// nothing.
+// Messages as bytes: little-endian numbers and parts of any length, written and read one after the
+// other. The reader trusts nothing.
 
 #ifndef DRYDOCK_APPS_COMMON_WIRE_H_
 #define DRYDOCK_APPS_COMMON_WIRE_H_
@@ -9,6 +9,8 @@
 #include <span>
 #include <type_traits>
 #include <vector>
+
+#include "absl/strings/string_view.h"
 
 namespace drydock::apps {
 
@@ -21,9 +23,12 @@ class WireWriter {
       bytes_.push_back(static_cast<std::byte>(value >> (8 * i)));
     }
   }
-  void Bytes(std::span<const std::uint8_t> bytes) {
-    for (const std::uint8_t byte : bytes) bytes_.push_back(static_cast<std::byte>(byte));
+  // So many bytes, their number before them. REQUIRES: less than 4 GiB.
+  void Part(std::span<const std::byte> bytes) {
+    Number(static_cast<std::uint32_t>(bytes.size()));
+    bytes_.insert(bytes_.end(), bytes.begin(), bytes.end());
   }
+  void Part(absl::string_view text) { Part(std::as_bytes(std::span(text))); }
 
   std::vector<std::byte> Take() { return std::move(bytes_); }
 
@@ -46,6 +51,18 @@ class WireReader {
     }
     return value;
   }
+  // What Part wrote; empty when it is cut off. Text is a peer's: fabric::Printable, where a person
+  // reads it.
+  std::span<const std::byte> Part() { return Bytes(Number<std::uint32_t>()); }
+  absl::string_view Text() {
+    const std::span<const std::byte> part = Part();
+    return {reinterpret_cast<const char*>(part.data()), part.size()};
+  }
+
+  bool ok() const { return ok_; }
+  std::size_t remaining() const { return rest_.size(); }
+
+ private:
   // Empty when there are not so many.
   std::span<const std::byte> Bytes(std::size_t count) {
     if (count > rest_.size()) {
@@ -58,10 +75,6 @@ class WireReader {
     return taken;
   }
 
-  bool ok() const { return ok_; }
-  std::size_t remaining() const { return rest_.size(); }
-
- private:
   std::span<const std::byte> rest_;
   bool ok_ = true;
 };

@@ -8,9 +8,9 @@
 #include "absl/strings/str_format.h"
 #include "drydock/apps/common/nic_choice.h"
 #include "drydock/apps/common/units.h"
-#include "drydock/coro/scope.h"
 #include "drydock/coro/sleep.h"
 #include "drydock/coro/status_macros.h"
+#include "drydock/coro/when_any.h"
 #include "drydock/fabric/async/immediate_counter.h"
 #include "drydock/fabric/async/message_receiver.h"
 #include "drydock/fabric/coverage/points.h"
@@ -18,17 +18,12 @@
 namespace drydock::apps::write {
 namespace {
 
-using namespace std::chrono_literals;
 using fabric::async::BufferRef;
-using fabric::async::BufferSlice;
 using fabric::async::ImmediateCounter;
 using fabric::coverage::Reachable;
 
-// How long to wait for announcements before looking whether the server refused.
-constexpr coro::Duration kSlice = 50ms;
-
 // How often to report progress where there is none.
-constexpr coro::Duration kReportInterval = 100ms;
+constexpr coro::Duration kReportInterval = std::chrono::milliseconds(100);
 
 }  // namespace
 
@@ -76,20 +71,21 @@ Client::~Client() { node_.Disconnect(server_); }
 coro::Task<absl::StatusOr<TransferReport>> Client::Run() {
   LogMemory();
   requested_ = node_.loop().clock().Now();
-  CO_RETURN_IF_ERROR(co_await Exchange());
+  // Counting begins before the server is asked: an announcement that is not counted is lost.
+  ImmediateCounter announced(node_.dispatcher(), request_.remote_context);
+  std::vector<coro::Task<absl::Status>> tasks;
+  tasks.push_back(ListenForRefusal());
+  tasks.push_back(KeepReporting());
+  tasks.push_back(Exchange(announced));
+  CO_RETURN_IF_ERROR((co_await coro::WhenAny(std::move(tasks))).second);
   TransferReport report;
   report.bytes = kRegionCount * request_.page_bytes * request_.page_indices.size();
-  report.elapsed = last_arrival_ - requested_;
+  report.elapsed = heard_ - requested_;
   CO_ASSIGN_OR_RETURN(report.verification, options_.memory->Check(request_, regions_));
   co_return report;
 }
 
-coro::Task<absl::Status> Client::Exchange() {
-  // Counting begins before the server is asked: an announcement that is not counted is lost.
-  ImmediateCounter announced(node_.dispatcher(), request_.remote_context);
-  coro::Scope background;
-  background.Spawn(ListenForRefusal());
-  background.Spawn(KeepReporting());
+coro::Task<absl::Status> Client::Exchange(ImmediateCounter& announced) {
   ConnectMessage connect{.session = options_.session, .address = node_.address(), .regions = {}};
   for (std::size_t i = 0; i < kRegionCount; ++i) {
     connect.regions[i] = {regions_[i]->region().remote(), options_.region_bytes};
@@ -97,28 +93,18 @@ coro::Task<absl::Status> Client::Exchange() {
   CO_RETURN_IF_ERROR(co_await SendMessage(connect, "send CONNECT"));
   requested_ = node_.loop().clock().Now();
   CO_RETURN_IF_ERROR(co_await SendMessage(request_, "send REQUEST"));
-  co_return co_await AwaitWrites(announced);
-}
-
-coro::Task<absl::Status> Client::AwaitWrites(ImmediateCounter& announced) {
-  last_arrival_ = node_.loop().clock().Now();
-  while (announced.count() < expected_) {
-    co_await announced.Reached(seen_ + 1, coro::After(node_.loop().Now(), kSlice));
-    if (!refusal_.empty()) {
-      Reachable("write: the client was refused");
-      co_return absl::FailedPreconditionError(absl::StrCat("the server refused: ", refusal_));
-    }
-    const coro::Time now = node_.loop().clock().Now();
-    if (announced.count() > seen_) {
-      seen_ = announced.count();
-      last_arrival_ = now;
-      Report();
-    } else if (now - last_arrival_ >= options_.silence_timeout) {
+  heard_ = node_.loop().clock().Now();
+  while (seen_ < expected_) {
+    const coro::Time deadline = coro::After(heard_, options_.silence_timeout);
+    if (!co_await announced.Reached(seen_ + 1, deadline)) {
       Reachable("write: the client gave up a silent server");
       co_return absl::DeadlineExceededError(absl::StrCat("the server is silent: ", seen_, " of ",
                                                          expected_, " writes arrived, none for ",
                                                          FormatDuration(options_.silence_timeout)));
     }
+    seen_ = announced.count();
+    heard_ = node_.loop().clock().Now();
+    Report();
   }
   co_return absl::OkStatus();
 }
@@ -128,7 +114,7 @@ coro::Task<absl::Status> Client::SendMessage(const Message& message, std::string
   std::copy(bytes.begin(), bytes.end(), message_->bytes().begin());
   fabric::async::OperationOptions options;
   options.deadline = coro::After(node_.loop().Now(), options_.silence_timeout);
-  const BufferSlice slice(message_, 0, bytes.size());
+  const fabric::async::BufferSlice slice(message_, 0, bytes.size());
   const fabric::Completion sent = co_await node_.endpoint().Send(slice, server_, options);
   if (sent.error == fabric::ErrorCode::kDeadlineExceeded) {
     co_return absl::DeadlineExceededError(absl::StrCat(what, ": the server did not take it within ",
@@ -145,8 +131,9 @@ coro::Task<absl::Status> Client::ListenForRefusal() {
     if (!decoded.ok()) continue;  // it is not the answer, whatever its sender
     const auto* refused = std::get_if<RefusedMessage>(&*decoded);
     if (refused == nullptr || refused->session != options_.session) continue;
-    refusal_ = refused->reason.empty() ? "no reason given" : refused->reason;
-    co_return absl::OkStatus();
+    Reachable("write: the client was refused");
+    co_return absl::FailedPreconditionError(absl::StrCat(
+        "the server refused: ", refused->reason.empty() ? "no reason given" : refused->reason));
   }
 }
 

@@ -75,11 +75,11 @@ class Client {
         expected_(ExpectedAnnouncements(request_)),
         server_(server) {}
 
-  coro::Task<absl::Status> Exchange();
   void LogMemory() const;
-  coro::Task<absl::Status> AwaitWrites(fabric::async::ImmediateCounter& announced);
+  // Asks the server, and waits for all writes.
+  coro::Task<absl::Status> Exchange(fabric::async::ImmediateCounter& announced);
   coro::Task<absl::Status> SendMessage(const Message& message, std::string what);
-  // Keeps the server's refusal, should one come.
+  // Returns the server's refusal, should one come.
   coro::Task<absl::Status> ListenForRefusal();
   // Reports progress for ever, also while there is none.
   coro::Task<absl::Status> KeepReporting();
@@ -93,10 +93,9 @@ class Client {
   std::array<fabric::async::BufferRef, kRegionCount> regions_;
   fabric::async::BufferRef message_;
   fabric::async::BufferRef answer_;
-  std::string refusal_;
-  std::uint64_t seen_ = 0;   // announcements
-  coro::Time requested_{};   // when REQUEST was sent; before that, when the client began
-  coro::Time last_arrival_;  // of an announcement
+  std::uint64_t seen_ = 0;  // announcements
+  coro::Time requested_{};  // when REQUEST was sent; before that, when the client began
+  coro::Time heard_{};      // when the last announcement came; before that, when REQUEST was sent
 };
 
 }  // namespace drydock::apps::write

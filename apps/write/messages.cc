@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "drydock/apps/common/units.h"
 #include "drydock/apps/common/wire.h"
 #include "drydock/coro/status_macros.h"
 #include "drydock/fabric/printable.h"
@@ -11,7 +13,7 @@ namespace drydock::apps::write {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x4b434f44;  // "DOCK"
-constexpr std::uint16_t kVersion = 2;
+constexpr std::uint16_t kVersion = 3;
 
 constexpr std::uint16_t kConnect = 1, kRandomFill = 2, kRefused = 3;  // types
 
@@ -35,8 +37,7 @@ WireWriter Begin(std::uint16_t type, std::uint64_t session) {
 struct Encoder {
   std::vector<std::byte> operator()(const ConnectMessage& message) const {
     WireWriter writer = Begin(kConnect, message.session);
-    writer.Number(static_cast<std::uint16_t>(message.address.size()));
-    writer.Bytes(message.address.bytes());
+    writer.Part(std::as_bytes(message.address.bytes()));
     for (const RemoteRegion& region : message.regions) {
       writer.Number(region.remote.address);
       writer.Number(region.length_bytes);
@@ -56,16 +57,14 @@ struct Encoder {
   }
   std::vector<std::byte> operator()(const RefusedMessage& message) const {
     WireWriter writer = Begin(kRefused, message.session);
-    writer.Number(static_cast<std::uint16_t>(message.reason.size()));
-    writer.Bytes(
-        {reinterpret_cast<const std::uint8_t*>(message.reason.data()), message.reason.size()});
+    writer.Part(message.reason);
     return writer.Take();
   }
 };
 
 absl::StatusOr<Message> DecodeConnect(WireReader& reader, std::uint64_t session) {
   ConnectMessage message{.session = session};
-  const auto address = reader.Bytes(reader.Number<std::uint16_t>());
+  const std::span<const std::byte> address = reader.Part();
   absl::StatusOr<fabric::Address> parsed = fabric::Address::FromBytes(
       {reinterpret_cast<const std::uint8_t*>(address.data()), address.size()});
   for (RemoteRegion& region : message.regions) {
@@ -101,9 +100,8 @@ absl::StatusOr<Message> DecodeFill(WireReader& reader, std::uint64_t session) {
 }
 
 absl::StatusOr<Message> DecodeRefused(WireReader& reader, std::uint64_t session) {
-  const auto bytes = reader.Bytes(reader.Number<std::uint16_t>());
+  const absl::string_view reason = reader.Text();
   if (!reader.ok()) return Corrupt("REFUSED is truncated");
-  const absl::string_view reason(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   return RefusedMessage{.session = session, .reason = fabric::Printable(reason)};
 }
 
@@ -134,6 +132,13 @@ absl::StatusOr<Message> Decode(std::span<const std::byte> bytes) {
 
 const char* NameOf(CompletionMode mode) {
   return mode == CompletionMode::kCount ? "count" : "last";
+}
+
+std::string Describe(const RandomFillMessage& request) {
+  return absl::StrFormat(
+      "%u pages of %s into each of %u regions, data seed %#x, remote context %#x, completion %s",
+      request.page_indices.size(), FormatBytes(request.page_bytes), kRegionCount, request.data_seed,
+      request.remote_context, NameOf(request.completion));
 }
 
 std::uint64_t ExpectedAnnouncements(const RandomFillMessage& request) {

@@ -66,6 +66,9 @@ struct RandomFillMessage : PageList {
   CompletionMode completion = CompletionMode::kCount;
 };
 
+// What it asks for, for a person: "8 pages of 1 MiB into each of 2 regions, data seed 0x2a, ...".
+std::string Describe(const RandomFillMessage& request);
+
 // How many announcements a client that asked this waits for.
 std::uint64_t ExpectedAnnouncements(const RandomFillMessage& request);
 

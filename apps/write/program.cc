@@ -1,5 +1,6 @@
 #include "drydock/apps/write/program.h"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -10,7 +11,6 @@
 #include <vector>
 
 #include "absl/flags/flag.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "drydock/apps/common/command_line.h"
@@ -48,17 +48,11 @@ namespace {
 
 using fabric::async::Node;
 
-// The positional arguments, and the flags that they stand for.
 struct Arguments {
-  std::optional<fabric::Address> server;  // absent: none given
+  std::optional<fabric::Address> address;  // of a server elsewhere; absent: none given
   ClientOptions client;
+  ServerOptions server;
 };
-
-absl::StatusOr<std::uint64_t> ParseNumber(const std::string& text, absl::string_view what) {
-  std::uint64_t number = 0;
-  if (absl::SimpleAtoi(text, &number)) return number;
-  return absl::InvalidArgumentError(absl::StrCat(what, " '", text, "' is not a whole number"));
-}
 
 absl::StatusOr<CompletionMode> Completion() {
   const std::string name = absl::GetFlag(FLAGS_completion);
@@ -69,72 +63,52 @@ absl::StatusOr<CompletionMode> Completion() {
       absl::StrCat("--completion=", name, " does not exist: count or last"));
 }
 
+// Positional arguments: the server's address, and two that may be flags as well.
 absl::StatusOr<Arguments> ParseArguments(const std::vector<std::string>& positional,
-                                         DataMemory& memory) {
+                                         const DataPlaces& places) {
+  constexpr std::array kFlags = {"", "--page_size=", "--num_pages="};
+  if (positional.size() > kFlags.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("too many arguments: ", positional[3]));
+  }
+  for (std::size_t i = 1; i < positional.size(); ++i) {
+    RETURN_IF_ERROR(ParseFlags({absl::StrCat(kFlags[i], positional[i])}).status());
+  }
   Arguments arguments;
-  arguments.client.memory = &memory;
+  if (!positional.empty()) {
+    ASSIGN_OR_RETURN(arguments.address, fabric::Address::Parse(positional[0]));
+  }
+  arguments.client.memory = places.client;
   arguments.client.page_bytes = absl::GetFlag(FLAGS_page_size);
   arguments.client.page_count = absl::GetFlag(FLAGS_num_pages);
   arguments.client.data_seed = absl::GetFlag(FLAGS_data_seed);
   ASSIGN_OR_RETURN(arguments.client.silence_timeout, ParseTimeout(absl::GetFlag(FLAGS_timeout)));
   ASSIGN_OR_RETURN(arguments.client.completion, Completion());
-  if (positional.size() > 3) {
-    return absl::InvalidArgumentError(absl::StrCat("too many arguments: ", positional[3]));
-  }
-  if (!positional.empty()) {
-    ASSIGN_OR_RETURN(arguments.server, fabric::Address::Parse(positional[0]));
-  }
-  if (positional.size() > 1) {
-    ASSIGN_OR_RETURN(arguments.client.page_bytes, ParseNumber(positional[1], "page size"));
-  }
-  if (positional.size() > 2) {
-    ASSIGN_OR_RETURN(arguments.client.page_count, ParseNumber(positional[2], "number of pages"));
-  }
   RETURN_IF_ERROR(MakeRequest(arguments.client).status());
+  arguments.server.memory = places.server;
+  arguments.server.clients = absl::GetFlag(FLAGS_clients);
+  arguments.server.write_timeout = arguments.client.silence_timeout;
   return arguments;
 }
 
 // Says what the client asks for, and begins to show how far that is.
-void BeginTransfer(Console& console, const RandomFillMessage& request, std::uint64_t region_bytes) {
-  console.Say("request",
-              absl::StrFormat("%u pages of %s into each of %u regions of %s, data seed %#x, "
-                              "remote context %#x, completion %s",
-                              request.page_indices.size(), FormatBytes(request.page_bytes),
-                              kRegionCount, FormatBytes(region_bytes), request.data_seed,
-                              request.remote_context, NameOf(request.completion)));
-  console.Say("pages", absl::StrCat(DescribePages(request.page_indices), " (a region has ",
-                                    region_bytes / request.page_bytes, ")"));
+void BeginTransfer(Console& console, const RandomFillMessage& request) {
+  console.Say("request", Describe(request));
+  console.Say("pages",
+              absl::StrFormat("%s (a region of %s has %u)", DescribePages(request.page_indices),
+                              FormatBytes(kRegionBytes), kRegionBytes / request.page_bytes));
   const bool count = request.completion == CompletionMode::kCount;
   console.BeginProgress({count ? "writes" : "announcements", ExpectedAnnouncements(request),
                          count ? request.page_bytes : 0});
-}
-
-ServerOptions ServerOptionsFor(const Arguments& arguments, const DataPlaces& places) {
-  ServerOptions options;
-  options.memory = places.server;
-  options.clients = absl::GetFlag(FLAGS_clients);
-  options.write_timeout = arguments.client.silence_timeout;
-  return options;
-}
-
-// Ranks of a launcher: all others are clients of rank 0, whose address they are told.
-absl::StatusOr<std::string> TellServer(Session& session, Ranks& ranks, const std::string& address,
-                                       coro::Duration timeout) {
-  coro::EventLoop loop(session.clock());
-  const coro::Time deadline = coro::After(loop.Now(), timeout);
-  ASSIGN_OR_RETURN(const std::vector<std::string> all,
-                   loop.Run(ranks.AllGatherText(address, deadline)));
-  return all.front();
 }
 
 // Serves clients of other processes; returns when it has served so many. `ranks`: null, or those
 // that are its clients.
 absl::StatusOr<int> Serve(Session& session, const Arguments& arguments, const DataPlaces& places,
                           Ranks* ranks) {
-  ServerOptions options = ServerOptionsFor(arguments, places);
+  ServerOptions options = arguments.server;
   if (ranks != nullptr) {  // they come at once, or they have failed
     options.clients = ranks->size() - 1;
-    options.patience = arguments.client.silence_timeout;
+    options.patience = options.write_timeout;
   }
   RETURN_IF_ERROR(session.CheckServing(/*ends=*/options.clients > 0, "--clients=N"));
   options.log = session.console().log();
@@ -149,16 +123,14 @@ absl::StatusOr<int> Serve(Session& session, const Arguments& arguments, const Da
   console.Say("waiting", absl::StrCat("for clients: ", session.program(),
                                       " --provider=... ADDRESS (end with Ctrl-C)"));
   if (ranks != nullptr) {
-    const std::string address = node->address().ToHex();
-    RETURN_IF_ERROR(TellServer(session, *ranks, address, options.write_timeout).status());
+    RETURN_IF_ERROR(GatherText(*ranks, node->address().ToHex(), options.write_timeout).status());
   }
   RETURN_IF_ERROR(loop.Run(server->Run()));
   return kExitOk;
 }
 
-// A transfer from the server at arguments.server, or from one beside it.
-absl::StatusOr<int> Fetch(Session& session, const Arguments& asked, const DataPlaces& places) {
-  Arguments arguments = asked;
+// A transfer from the server at arguments.address, or from one beside it.
+absl::StatusOr<int> Fetch(Session& session, Arguments arguments, const DataPlaces& places) {
   Console& console = session.console();
   arguments.client.log = console.log();
   arguments.client.progress = [&](const Arrival& arrival) {
@@ -166,23 +138,22 @@ absl::StatusOr<int> Fetch(Session& session, const Arguments& asked, const DataPl
   };
   coro::EventLoop loop(session.clock());
   std::unique_ptr<Node> server;
-  if (!arguments.server.has_value()) {
+  if (!arguments.address.has_value()) {
     ASSIGN_OR_RETURN(server, session.Open(loop, "server"));
   }
   ASSIGN_OR_RETURN(const std::unique_ptr<Node> client, session.Open(loop, "client"));
   Sides sides;
   if (server != nullptr) {
-    ServerOptions options = ServerOptionsFor(arguments, places);
-    options.log = console.log();
-    ASSIGN_OR_RETURN(sides, OpenBoth(*server, options, *client, arguments.client));
-    arguments.server = server->address();
+    arguments.server.log = console.log();
+    ASSIGN_OR_RETURN(sides, OpenBoth(*server, arguments.server, *client, arguments.client));
+    arguments.address = server->address();
   } else {
     arguments.client.session = std::random_device()() | std::uint64_t{std::random_device()()} << 32;
-    ASSIGN_OR_RETURN(sides.client, Client::Open(*client, arguments.client, *arguments.server));
+    ASSIGN_OR_RETURN(sides.client, Client::Open(*client, arguments.client, *arguments.address));
   }
   session.SayScene(places.lines());
-  console.Say("server", arguments.server->ToHex());
-  BeginTransfer(console, sides.client->request(), arguments.client.region_bytes);
+  console.Say("server", arguments.address->ToHex());
+  BeginTransfer(console, sides.client->request());
   const absl::StatusOr<TransferReport> report = loop.Run(RunTransfer(sides));
   console.EndProgress();
   RETURN_IF_ERROR(report.status());
@@ -190,7 +161,7 @@ absl::StatusOr<int> Fetch(Session& session, const Arguments& asked, const DataPl
   return Report(console, *report, session.scene());
 }
 
-// One rank of a launcher.
+// One rank of a launcher: all others are clients of rank 0.
 absl::StatusOr<int> RunRank(Session& session, Arguments arguments, const DataPlaces& places,
                             const Launch& launch) {
   if (absl::GetFlag(FLAGS_clients) != 0) {
@@ -199,15 +170,15 @@ absl::StatusOr<int> RunRank(Session& session, Arguments arguments, const DataPla
   }
   ASSIGN_OR_RETURN(const std::unique_ptr<Ranks> ranks, JoinLaunch(launch));
   if (ranks->rank() == 0) return Serve(session, arguments, places, ranks.get());
-  ASSIGN_OR_RETURN(const std::string server,
-                   TellServer(session, *ranks, "", arguments.client.silence_timeout));
-  ASSIGN_OR_RETURN(arguments.server, fabric::Address::Parse(server));
+  ASSIGN_OR_RETURN(const std::vector<std::string> addresses,
+                   GatherText(*ranks, "", arguments.client.silence_timeout));
+  ASSIGN_OR_RETURN(arguments.address, fabric::Address::Parse(addresses.front()));
   return Fetch(session, arguments, places);
 }
 
 absl::StatusOr<int> RunSession(Session& session, const Arguments& arguments,
                                const DataPlaces& places) {
-  ASSIGN_OR_RETURN(const Roles roles, session.RolesFor(arguments.server.has_value()));
+  ASSIGN_OR_RETURN(const Roles roles, session.RolesFor(arguments.address.has_value()));
   if (roles.client) return Fetch(session, arguments, places);
   const std::optional<Launch> launch = FindLaunch();
   if (launch.has_value()) return RunRank(session, arguments, places, *launch);
@@ -218,7 +189,7 @@ absl::StatusOr<int> RunSession(Session& session, const Arguments& arguments,
 
 int RunProgram(const std::string& name, const std::vector<std::string>& positional,
                const DataPlaces& places) {
-  const absl::StatusOr<Arguments> arguments = ParseArguments(positional, *places.client);
+  const absl::StatusOr<Arguments> arguments = ParseArguments(positional, places);
   if (!arguments.ok()) return ReportError(name, arguments.status());
   const auto session = Session::FromFlags(
       {.program = name, .verbose = absl::GetFlag(FLAGS_verbose), .devices = places.devices});

@@ -54,9 +54,10 @@ TEST(WriteProgramTest, WithoutArgumentsTransfersAndVerifies) {
 TEST(WriteProgramTest, ClientTellsItsConfiguration) {
   const ProcessEnd end = kWrite.Run({"--fabric=sim"});
   EXPECT_EQ(After(end, "request"),
-            "8 pages of 1 MiB into each of 2 regions of 16 MiB, data seed 0xb584035fabe6ce9b, "
+            "8 pages of 1 MiB into each of 2 regions, data seed 0xb584035fabe6ce9b, "
             "remote context 0x123, completion count");
-  EXPECT_THAT(After(end, "pages"), MatchesRegex("([0-9]+, ){7}[0-9]+ \\(a region has 16\\)"));
+  EXPECT_THAT(After(end, "pages"),
+              MatchesRegex("([0-9]+, ){7}[0-9]+ \\(a region of 16 MiB has 16\\)"));
 }
 
 TEST(WriteProgramTest, SameSeedPrintsTheSame) {
@@ -122,7 +123,7 @@ TEST(WriteProgramTest, LongListsOfPagesAreCutShort) {
   const ProcessEnd end = kWrite.Run({"--fabric=sim", "--page-size=4096", "--num-pages=2037"});
   EXPECT_EQ(end.exit_code, 0) << end;
   EXPECT_EQ(end.LastLine(), "Data is correct");
-  EXPECT_THAT(After(end, "pages"), HasSubstr(" and 2021 more (a region has 4096)"));
+  EXPECT_THAT(After(end, "pages"), HasSubstr(" and 2021 more (a region of 16 MiB has 4096)"));
 }
 
 TEST(WriteProgramTest, JsonIsOneObjectAndNothingElse) {
@@ -240,8 +241,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadInput{{"00112233"}, "takes no address"}, BadInput{{"--provder=tcp"}, "unknown flag"},
         BadInput{{"-provider=tcp"}, "two dashes"}, BadInput{{"xyz"}, "hexadecimal"},
         BadInput{{"00", "1", "2", "3"}, "too many arguments: 3"},
-        BadInput{{"00", "big"}, "page size 'big' is not a whole number"},
-        BadInput{{"00", "4096", "-3"}, "number of pages '-3' is not a whole number"}));
+        BadInput{{"00", "big"}, "--page-size=big is not valid: it takes a whole number"},
+        BadInput{{"00", "4096", "-3"}, "--num-pages=-3 is not valid: it takes a whole number"}));
 
 }  // namespace
 }  // namespace drydock::apps::write

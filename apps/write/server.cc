@@ -1,7 +1,6 @@
 #include "drydock/apps/write/server.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -17,12 +16,15 @@
 namespace drydock::apps::write {
 namespace {
 
-using fabric::async::BufferRef;
 using fabric::async::BufferSlice;
 
 constexpr std::size_t kMessageBuffers = 2;  // one for CONNECT, one for REQUEST
 constexpr std::size_t kBacklog = 64;
 constexpr std::size_t kMostSessions = 1024;
+
+absl::Status Problem(absl::string_view what, absl::string_view why = "") {
+  return absl::InvalidArgumentError(absl::StrCat(what, why));
+}
 
 std::string Name(std::uint64_t session) { return absl::StrFormat("session %x", session); }
 
@@ -76,46 +78,40 @@ coro::Task<absl::Status> Server::Listen(fabric::async::MessageReceiver& receiver
       co_return absl::OkStatus();
     }
     heard_ = node_.loop().Now();
-    const absl::Status handled = Handle(message->bytes, work);
-    if (!handled.ok()) options_.log(Severity::kProblem, "", handled.message());
+    LogProblem(Handle(message->bytes, work));
   }
+}
+
+void Server::LogProblem(const absl::Status& status, absl::string_view who) const {
+  if (!status.ok()) options_.log(Severity::kProblem, "", absl::StrCat(who, status.message()));
 }
 
 absl::Status Server::Handle(std::span<const std::byte> bytes, coro::Scope& work) {
   const absl::StatusOr<Message> message = Decode(bytes);
-  if (!message.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat("ignored a ", message.status().message()));
-  }
+  if (!message.ok()) return Problem("ignored a ", message.status().message());
   if (const auto* connect = std::get_if<ConnectMessage>(&*message)) {
     return HandleConnect(*connect, work);
   }
   if (const auto* request = std::get_if<RandomFillMessage>(&*message)) {
     return HandleRequest(*request, work);
   }
-  return absl::InvalidArgumentError("ignored a REFUSED: a server is not refused");
+  return Problem("ignored a REFUSED: a server is not refused");
 }
 
 absl::Status Server::HandleConnect(const ConnectMessage& message, coro::Scope& work) {
   ForgetOldSessions();
   const std::string who = absl::StrCat("refused CONNECT of ", Name(message.session), ": ");
-  if (sessions_.count(message.session) > 0) {
-    return absl::InvalidArgumentError(absl::StrCat(who, "it is connected"));
-  }
-  if (sessions_.size() >= kMostSessions) {
-    return absl::ResourceExhaustedError(absl::StrCat(who, "too many sessions"));
-  }
+  if (sessions_.count(message.session) > 0) return Problem(who, "it is connected");
+  if (sessions_.size() >= kMostSessions) return Problem(who, "too many sessions");
   const absl::StatusOr<fabric::Peer> peer = node_.Connect(message.address);
-  if (!peer.ok()) {
-    return absl::Status(peer.status().code(), absl::StrCat(who, peer.status().message()));
-  }
+  if (!peer.ok()) return Problem(who, peer.status().message());
   const Session session{message.session, *peer, message.regions, node_.loop().Now()};
   for (const RemoteRegion& region : message.regions) {
     if (region.length_bytes > 0 && region.length_bytes <= options_.region_bytes) continue;
-    std::string reason = absl::StrCat("region of ", region.length_bytes, " bytes, this server has ",
-                                      options_.region_bytes);
-    const std::string line = absl::StrCat(who, reason);
-    work.Spawn(Refuse(session, std::move(reason)));
-    return absl::InvalidArgumentError(line);
+    const std::string reason = absl::StrCat("region of ", region.length_bytes,
+                                            " bytes, this server has ", options_.region_bytes);
+    work.Spawn(Refuse(session, reason));
+    return Problem(who, reason);
   }
   sessions_[message.session] = session;
   options_.log(Severity::kEvent, "CONNECT",
@@ -127,9 +123,7 @@ absl::Status Server::HandleConnect(const ConnectMessage& message, coro::Scope& w
 absl::Status Server::HandleRequest(const RandomFillMessage& request, coro::Scope& work) {
   const std::string who = absl::StrCat("refused REQUEST of ", Name(request.session), ": ");
   const auto found = sessions_.find(request.session);
-  if (found == sessions_.end()) {
-    return absl::InvalidArgumentError(absl::StrCat(who, "it did not connect"));
-  }
+  if (found == sessions_.end()) return Problem(who, "it did not connect");
   const Session session = found->second;
   sessions_.erase(found);
   const std::uint64_t region_bytes =
@@ -137,14 +131,10 @@ absl::Status Server::HandleRequest(const RandomFillMessage& request, coro::Scope
   const absl::Status status = CheckRequest(request, region_bytes);
   if (!status.ok()) {
     work.Spawn(Refuse(session, std::string(status.message())));
-    return absl::InvalidArgumentError(absl::StrCat(who, status.message()));
+    return Problem(who, status.message());
   }
   options_.log(Severity::kEvent, "REQUEST",
-               absl::StrFormat("%s: %u pages of %s per region, data seed %#x, remote context %#x, "
-                               "completion %s",
-                               Name(request.session), request.page_indices.size(),
-                               FormatBytes(request.page_bytes), request.data_seed,
-                               request.remote_context, NameOf(request.completion)));
+               absl::StrCat(Name(request.session), ": ", Describe(request)));
   work.Spawn(Serve(session, request));
   return absl::OkStatus();
 }
@@ -153,9 +143,7 @@ coro::Task<absl::Status> Server::Serve(Session session, RandomFillMessage reques
   const coro::Time deadline = coro::After(node_.loop().Now(), options_.write_timeout);
   absl::StatusOr<WriterPool::Lease> writer = co_await writers_.Borrow(deadline);
   if (!writer.ok()) {
-    options_.log(
-        Severity::kProblem, "",
-        absl::StrCat("refused REQUEST of ", Name(session.id), ": ", writer.status().message()));
+    LogProblem(writer.status(), absl::StrCat("refused REQUEST of ", Name(session.id), ": "));
     co_return co_await Refuse(session, std::string(writer.status().message()));
   }
   ++serving_;
@@ -163,10 +151,7 @@ coro::Task<absl::Status> Server::Serve(Session session, RandomFillMessage reques
   --serving_;
   heard_ = node_.loop().Now();
   node_.Disconnect(session.peer);
-  if (!status.ok()) {
-    options_.log(Severity::kProblem, "",
-                 absl::StrCat("transfer of ", Name(session.id), " failed: ", status.message()));
-  }
+  LogProblem(status, absl::StrCat("transfer of ", Name(session.id), " failed: "));
   if (status.ok() || options_.count_failed) ++served_;
   changed_.NotifyAll();
   co_return absl::OkStatus();
@@ -223,35 +208,34 @@ coro::Task<absl::Status> Server::WritePage(const Session& session, const RandomF
   const fabric::Completion done =
       co_await writer.endpoint().Write(source, target, session.peer, options);
   fabric::coverage::Sometimes("write: a page could not be written", !done.ok());
-  if (done.ok()) co_return absl::OkStatus();
   co_return node_.endpoint().ToStatus(done,
                                       absl::StrCat("write of page ", page, " of region ", region));
 }
 
 coro::Task<absl::Status> Server::Refuse(Session session, std::string reason) {
   const std::vector<std::byte> bytes = Encode(RefusedMessage{session.id, std::move(reason)});
-  const absl::StatusOr<BufferRef> buffer = node_.Allocate(bytes.size());
+  const absl::StatusOr<fabric::async::BufferRef> buffer = node_.Allocate(bytes.size());
   absl::Status sent = buffer.status();
   if (buffer.ok()) {
     std::copy(bytes.begin(), bytes.end(), (*buffer)->bytes().begin());
     fabric::async::OperationOptions options;
     options.deadline = coro::After(node_.loop().Now(), options_.write_timeout);
-    const BufferSlice message(*buffer);
-    const fabric::Completion done = co_await node_.endpoint().Send(message, session.peer, options);
+    const fabric::Completion done =
+        co_await node_.endpoint().Send(BufferSlice(*buffer), session.peer, options);
     sent = node_.endpoint().ToStatus(done, absl::StrCat("send REFUSED to ", Name(session.id)));
   }
-  if (!sent.ok()) options_.log(Severity::kProblem, "", sent.message());
+  LogProblem(sent);
   node_.Disconnect(session.peer);
   co_return absl::OkStatus();
 }
 
 void Server::ForgetOldSessions() {
   const coro::Time now = node_.loop().Now();
-  for (auto session = sessions_.begin(); session != sessions_.end();) {
-    const bool old = now - session->second.connected > options_.session_timeout;
-    if (old) node_.Disconnect(session->second.peer);
-    session = old ? sessions_.erase(session) : std::next(session);
-  }
+  std::erase_if(sessions_, [&](const auto& entry) {
+    const bool old = now - entry.second.connected > options_.session_timeout;
+    if (old) node_.Disconnect(entry.second.peer);
+    return old;
+  });
 }
 
 }  // namespace drydock::apps::write

@@ -79,7 +79,7 @@ class Server {
   // Takes messages for ever; what they ask for is done by tasks of `work`.
   coro::Task<absl::Status> Listen(fabric::async::MessageReceiver& receiver, coro::Scope& work);
 
-  // An error is for the log.
+  // What is wrong with a message is for the log.
   absl::Status Handle(std::span<const std::byte> bytes, coro::Scope& work);
   absl::Status HandleConnect(const ConnectMessage& message, coro::Scope& work);
   absl::Status HandleRequest(const RandomFillMessage& request, coro::Scope& work);
@@ -94,17 +94,18 @@ class Server {
                                      std::size_t k);
   // Tells the client why, and ends its session.
   coro::Task<absl::Status> Refuse(Session session, std::string reason);
+  void LogProblem(const absl::Status& status, absl::string_view who = "") const;
 
+  // Those that connected and then asked for nothing.
   void ForgetOldSessions();
+  // When the server gives up waiting for clients; never while it serves.
+  coro::Time AloneAt() const;
 
   fabric::async::Node& node_;
   const ServerOptions options_;
   WriterPool writers_;
   fabric::async::BufferRef messages_;
   std::map<std::uint64_t, Session> sessions_;  // that connected and have not asked yet
-  // When the server gives up waiting for clients; never while it serves.
-  coro::Time AloneAt() const;
-
   std::uint64_t served_ = 0;
   std::size_t serving_ = 0;
   coro::Time heard_{};      // a message, or the end of a transfer

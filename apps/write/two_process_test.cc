@@ -113,8 +113,9 @@ TEST_F(TwoProcessTest, ClientTellsWhatItDoes) {
   ASSERT_GE(lines.size(), 9u) << end;
   EXPECT_THAT(lines[0], MatchesRegex("fabric    libfabric .*" + Provider() + ".*, NIC .*"));
   EXPECT_EQ(lines[1], "server    " + address_);
-  EXPECT_THAT(lines[2], StartsWith("request   4 pages of 8 KiB into each of 2 regions of 16 MiB"));
-  EXPECT_THAT(lines[3], MatchesRegex("pages     ([0-9]+, ){3}[0-9]+ \\(a region has 2048\\)"));
+  EXPECT_THAT(lines[2], StartsWith("request   4 pages of 8 KiB into each of 2 regions, data seed"));
+  EXPECT_THAT(lines[3],
+              MatchesRegex("pages     ([0-9]+, ){3}[0-9]+ \\(a region of 16 MiB has 2048\\)"));
   EXPECT_THAT(lines[4], StartsWith("memory    client's region 0: 16777216 bytes at 0x"));
   EXPECT_THAT(end.out, HasSubstr("progress  100%: 8 of 8 writes after "));
   EXPECT_THAT(lines[lines.size() - 2], MatchesRegex("received  8 pages, 64 KiB in .*B/s \\(.*"));
@@ -255,7 +256,7 @@ TEST_F(TwoProcessTest, BadRequestsAreRefusedBeforeTheServerIsAsked) {
       {{"1000"}, "page size 1000 does not divide"},
       {{"1048576", "17"}, "17 pages of 1 MiB do not fit"},
       {{"4096", "0"}, "no pages are asked for"},
-      {{"18446744073709551616"}, "is not a whole number"},
+      {{"18446744073709551616"}, "--page-size=18446744073709551616 is not valid: it takes a whole"},
       {{"--nic=nowhere9"}, "no NIC 'nowhere9': there are "},
   };
   for (const auto& [arguments, complaint] : cases) {

@@ -2,12 +2,15 @@
 
 #include <array>
 #include <cstdlib>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "drydock/apps/common/ranks/local_ranks.h"
 #include "drydock/apps/common/ranks/pmix_ranks.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/steady_clock.h"
 
 namespace drydock::apps {
 namespace {
@@ -56,6 +59,13 @@ absl::StatusOr<std::unique_ptr<Ranks>> JoinLaunch(const Launch& launch) {
   return absl::UnimplementedError(
       absl::StrCat(launch.launcher, " started ", launch.size, " ranks without PMIx",
                    launch.launcher == "srun" ? ": add --mpi=pmix to srun" : ""));
+}
+
+absl::StatusOr<std::vector<std::string>> GatherText(Ranks& ranks, std::string mine,
+                                                    coro::Duration timeout) {
+  coro::SteadyClock clock;
+  coro::EventLoop loop(clock);
+  return loop.Run(ranks.AllGatherText(std::move(mine), coro::After(loop.Now(), timeout)));
 }
 
 }  // namespace drydock::apps

@@ -14,9 +14,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "drydock/apps/common/ranks/ranks.h"
+#include "drydock/coro/time.h"
 
 namespace drydock::apps {
 
@@ -40,6 +42,10 @@ std::optional<Launch> FindLaunch();  // of this process
 // offers none; kUnavailable: the daemon refuses, with PMIx's words. One at a time in a process. Its
 // AllGather: kDeadlineExceeded, kUnavailable, kInternal, with PMIx's words.
 absl::StatusOr<std::unique_ptr<Ranks>> JoinLaunch(const Launch& launch);
+
+// AllGatherText, for a program that has no loop yet: blocks.
+absl::StatusOr<std::vector<std::string>> GatherText(Ranks& ranks, std::string mine,
+                                                    coro::Duration timeout);
 
 }  // namespace drydock::apps
 

@@ -70,10 +70,7 @@ class HostRanks final : public Ranks {
       }
     }
     WireWriter writer;
-    for (const std::vector<std::byte>& given : all) {
-      writer.Number(static_cast<std::uint32_t>(given.size()));
-      writer.Bytes({reinterpret_cast<const std::uint8_t*>(given.data()), given.size()});
-    }
+    for (const std::vector<std::byte>& given : all) writer.Part(given);
     const std::vector<std::byte> told = writer.Take();
     for (std::size_t i = 1; i < size(); ++i) {
       const absl::Status sent = co_await SendFrame(others_[i - 1], told, deadline);
@@ -101,7 +98,7 @@ class GuestRanks final : public Ranks {
     WireReader reader(*told);
     Gathered all(size());
     for (std::vector<std::byte>& given : all) {
-      const std::span<const std::byte> bytes = reader.Bytes(reader.Number<std::uint32_t>());
+      const std::span<const std::byte> bytes = reader.Part();
       given.assign(bytes.begin(), bytes.end());
     }
     if (!reader.ok() || reader.remaining() != 0) co_return Foreign(at_);
