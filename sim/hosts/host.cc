@@ -44,10 +44,11 @@ constexpr coro::Duration kShortest = 20us;
 constexpr coro::Duration kPulse = 10ms;
 // How often it retries messages that found no room.
 constexpr coro::Duration kRetry = 100us;
-// Where other threads want the processor it sleeps instead of spinning, four times as long as its
-// turn took: a thread that takes more than a fair share is not scheduled at once any more.
-constexpr coro::Duration kShortestNap = 5us;
-constexpr coro::Duration kLongestNap = 50us;
+// Where other threads want the processor it sleeps for so long instead of spinning. To fall asleep
+// and wake up costs a virtual machine some 20 us of processor time, and a thread that takes more
+// than a fair share is not scheduled at once any more, but at the next tick, milliseconds later:
+// with naps of 5 us it spends most of its time waiting for that.
+constexpr coro::Duration kNap = 50us;
 // Events within this time are shown to others at once.
 constexpr coro::Duration kStep = 20us;
 // The longest that other threads wait for the mutex.
@@ -287,10 +288,9 @@ class Networked final : public Host::Impl, public ForkAware {
         bell_.Sleep(kProgramsTurn);
         continue;
       }
-      const coro::Time before = clock_.Now();
       const coro::Duration pause = Turn();
       if (pause < kShortest && processor.crowded()) {
-        bell_.Sleep(std::clamp(4 * (clock_.Now() - before), kShortestNap, kLongestNap));
+        bell_.Sleep(kNap);
       } else if (pause < kShortest) {
         bell_.Stay();
         processor.Yield();

@@ -1,6 +1,8 @@
 // Queues that a program drives itself: the requests in its rings are executed when it writes
 // doorbells, and the device's entries are at their agreed places, though no function is called.
 
+#include "drydock/sim/verbs/testing/mapped_queues.h"
+
 #include <infiniband/efadv.h>
 #include <infiniband/verbs.h>
 #include <poll.h>
@@ -10,12 +12,9 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <optional>
 #include <thread>
 
 #include "drydock/fabric/efa_queue/cqe.h"
-#include "drydock/fabric/efa_queue/receive_wqe.h"
-#include "drydock/fabric/efa_queue/ring.h"
 #include "drydock/fabric/efa_queue/wqe.h"
 #include "drydock/sim/verbs/newer_functions.h"
 #include "drydock/sim/verbs/testing/end.h"
@@ -30,102 +29,6 @@ using sim::verbs::CqInitAttr;
 using sim::verbs::QueryEfaQueue;
 using sim::verbs::QueryEfaRings;
 using sim::verbs::WqAttr;
-
-// Limit of a wait that ends as soon as something is there.
-constexpr auto kGuard = std::chrono::seconds(30);
-
-// One completion queue, read where it is.
-class MappedQueue {
- public:
-  explicit MappedQueue(ibv_cq_ex* queue) {
-    EXPECT_EQ(QueryEfaQueue(ibv_cq_ex_to_cq(queue), &attr_, sizeof attr_), 0);
-    consumer_ = efa::CompletionConsumer(attr_.num_entries);
-  }
-
-  const CqAttr& attr() const { return attr_; }
-  std::optional<efa::Completion> Poll() {
-    efa::Completion entry;
-    const std::uint8_t* slot = attr_.buffer + std::size_t{consumer_.slot()} * attr_.entry_size;
-    if (efa::DecodeCompletion(slot, efa::CqeSize::k32, consumer_.phase(), entry) !=
-        efa::Malformed::kNone) {
-      return std::nullopt;
-    }
-    consumer_.Pop();
-    return entry;
-  }
-  // Nothing but memory is looked at.
-  std::optional<efa::Completion> Wait() {
-    const auto end = std::chrono::steady_clock::now() + kGuard;
-    while (std::chrono::steady_clock::now() < end) {
-      if (const auto entry = Poll()) return entry;
-      std::this_thread::yield();
-    }
-    return std::nullopt;
-  }
-  void Arm() { __atomic_store_n(attr_.doorbell, consumer_.Doorbell(true), __ATOMIC_RELEASE); }
-
- private:
-  CqAttr attr_{};
-  efa::CompletionConsumer consumer_{1};
-};
-
-// The two work rings of an end.
-class MappedRings {
- public:
-  explicit MappedRings(End& end) : end_(end) {
-    EXPECT_EQ(QueryEfaRings(end.queue_pair, &sends_, &receives_, sizeof sends_), 0);
-    send_producer_ = efa::Producer(sends_.num_entries, sends_.max_batch);
-    receive_producer_ = efa::Producer(receives_.num_entries, receives_.max_batch);
-  }
-
-  const WqAttr& sends() const { return sends_; }
-  const WqAttr& receives() const { return receives_; }
-
-  // Written, and not announced.
-  void WriteSend(const End& peer, std::uint16_t number, efa::Operation operation,
-                 std::size_t offset, std::uint32_t length) {
-    efa::SendWork work;
-    work.request_id = number;
-    work.operation = operation;
-    work.segment_count = 1;
-    work.segments[0] = {
-        .length = length, .lkey = end_.region->lkey, .address = end_.address(offset)};
-    work.address_handle = End::NumberOf(end_.HandleOf(peer));
-    work.destination_queue_pair = static_cast<std::uint16_t>(peer.queue_pair->qp_num);
-    work.qkey = End::kQkey;
-    if (operation == efa::Operation::kWrite) {
-      work.has_immediate = true;
-      work.immediate = number;
-      work.remote = {.length = length, .rkey = peer.region->rkey, .address = peer.address(offset)};
-    }
-    const efa::SendFormat format{.wide = sends_.entry_size == 128};
-    efa::EncodeSend(work, format, send_producer_.phase(),
-                    sends_.buffer + std::size_t{send_producer_.slot()} * sends_.entry_size);
-    send_producer_.Post();
-  }
-  void RingSends() { Store(sends_.doorbell, send_producer_.Ring()); }
-  void SendEnded() { send_producer_.Complete(); }
-
-  void Receive(std::uint16_t number, std::size_t offset, std::uint32_t length) {
-    efa::ReceiveWork work{.request_id = number, .segment_count = 1};
-    work.segments[0] = {
-        .length = length, .lkey = end_.region->lkey, .address = end_.address(offset)};
-    efa::EncodeReceive(work, receives_.buffer, receives_.num_entries, receive_producer_.posted());
-    receive_producer_.Post();
-    Store(receives_.doorbell, receive_producer_.Ring());
-  }
-
-  static void Store(std::uint32_t* doorbell, std::uint32_t value) {
-    __atomic_store_n(doorbell, value, __ATOMIC_RELEASE);
-  }
-
- private:
-  End& end_;
-  WqAttr sends_{};
-  WqAttr receives_{};
-  efa::Producer send_producer_{1, 1};
-  efa::Producer receive_producer_{1, 1};
-};
 
 TEST(MappedQueuesTest, MessagesWithoutACall) {
   End a({.nic = 0});
@@ -342,10 +245,7 @@ TEST_F(ExternalQueueTest, EntriesAreInTheProgramsMemory) {
   ibv_recv_wr* bad = nullptr;
   ASSERT_EQ(ibv_post_recv(queue_pair, &request, &bad), 0);
   ASSERT_EQ(Move(queue_pair, IBV_QPS_ERR), 0);
-  const auto end = std::chrono::steady_clock::now() + kGuard;
-  while (!efa::CompletionIsThere(memory_ + kOffset, 1) && std::chrono::steady_clock::now() < end) {
-    std::this_thread::yield();
-  }
+  PollUntil([&] { return efa::CompletionIsThere(memory_ + kOffset, 1); });
   EXPECT_TRUE(efa::CompletionIsThere(memory_ + kOffset, 1));
   EXPECT_EQ(efa::QueuePairOf(memory_ + kOffset), queue_pair->qp_num);
   EXPECT_EQ(Await(queue).wr_id, 5u);
