@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "drydock/apps/batch/mover.h"
 #include "drydock/apps/batch/pinning.h"
+#include "drydock/apps/batch/reception.h"
 #include "drydock/apps/batch/wire_messages.h"
 #include "drydock/apps/common/frames.h"
 #include "drydock/apps/common/units.h"
@@ -210,15 +211,14 @@ class Sender {
 // ---- The receiver ----
 
 class Receiver {
-  // With a caller that says nothing, or does not listen.
-  static constexpr coro::Duration kPatience = std::chrono::seconds(5);
-
  public:
   Receiver(coro::EventLoop& loop, const TwoProcessRun& run, const Load& load)
       : loop_(loop), run_(run), own_(load) {}
 
   coro::Task<absl::Status> Serve(const coro::Descriptor& listener) {
-    CO_ASSIGN_OR_RETURN(const Caller sender, co_await AwaitSender(listener));
+    // Its sender is on its way where a launcher has started both; a person's may take its time.
+    const coro::Time patience = run_.announce ? DeadlineOf(own_) : coro::kNever;
+    CO_ASSIGN_OR_RETURN(const Caller sender, co_await AwaitSender(listener, run_.log, patience));
     const coro::Descriptor& peer = sender.connection;
     const absl::Status ready = co_await GetReady(peer, sender.hello);
     if (!ready.ok()) {
@@ -244,43 +244,6 @@ class Receiver {
   }
 
  private:
-  struct Caller {
-    coro::Descriptor connection;
-    Hello hello;
-  };
-
-  // The first one that greets as a sender does. Whoever else finds the port is told why not.
-  coro::Task<absl::StatusOr<Caller>> AwaitSender(const coro::Descriptor& listener) {
-    // Its sender is on its way where a launcher has started both; a person's may take its time.
-    const coro::Time patience = run_.announce ? DeadlineOf(own_) : coro::kNever;
-    for (;;) {
-      absl::StatusOr<coro::Descriptor> caller = co_await coro::Accept(listener, patience);
-      if (absl::IsDeadlineExceeded(caller.status())) {
-        co_return absl::DeadlineExceededError("receive: its sender has not come in time");
-      }
-      CO_RETURN_IF_ERROR(caller.status());
-      absl::StatusOr<Hello> hello = co_await Greet(*caller);
-      if (hello.ok()) co_return Caller{*std::move(caller), *std::move(hello)};
-      run_.log("ignored", absl::StrCat("a caller that is no sender: ", hello.status().message()));
-      co_await Refuse(*caller, hello.status());
-    }
-  }
-
-  coro::Task<absl::StatusOr<Hello>> Greet(const coro::Descriptor& caller) {
-    const coro::Time deadline = std::min(DeadlineOf(own_), coro::After(loop_.Now(), kPatience));
-    CO_ASSIGN_OR_RETURN(const std::vector<std::byte> greeting,
-                        co_await ReceiveFrame(caller, kMostMessageBytes, deadline));
-    co_return Hello::Parse(greeting);
-  }
-
-  coro::Task<> Refuse(const coro::Descriptor& peer, const absl::Status& why) {
-    Ready refusal;
-    refusal.refusal = std::string(why.message());
-    const absl::Status told =
-        co_await SendFrame(peer, refusal.Serialize(), coro::After(loop_.Now(), kPatience));
-    static_cast<void>(told);  // what was wrong before is the news
-  }
-
   coro::Task<absl::Status> GetReady(const coro::Descriptor& peer, const Hello& hello) {
     Load load = hello.load;
     load.threads = own_.threads;

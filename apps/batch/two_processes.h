@@ -11,8 +11,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "drydock/apps/batch/load.h"
+#include "drydock/apps/batch/reception.h"
 #include "drydock/apps/batch/watch.h"
 #include "drydock/coro/tcp.h"
 #include "drydock/fabric/fabric.h"
@@ -25,7 +25,7 @@ struct TwoProcessRun {
   std::uint64_t seed = 1;
   bool progress = false;  // on a terminal: a line on standard error
   // A line for a person or a script: "address", "HOST:PORT".
-  std::function<void(absl::string_view label, absl::string_view text)> log;
+  LogLine log;
   // Tells a receiver's sender where it listens; empty: a person does.
   std::function<absl::Status(const coro::TcpAddress& at)> announce;
 };
