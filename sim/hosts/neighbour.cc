@@ -23,7 +23,7 @@ void Neighbour::Refresh() {
   if (living == presence_.incarnation()) return;
   if (presence_.present()) {
     // Messages that it sent before it left count.
-    if (Take()) context_.world.timeline().RunFor({});
+    if (Take(SIZE_MAX) != Taken::kNothing) context_.world.timeline().RunFor({});
     if (presence_.present()) Vanish();
   }
   if (presence_.Appear(living)) Appear();
@@ -78,20 +78,20 @@ void Neighbour::Flush() {
   if (outbox_.Flush() && Judge()) Refresh();
 }
 
-bool Neighbour::Take() {
-  if (!presence_.present()) return false;
-  bool took = false;
+Neighbour::Taken Neighbour::Take(std::size_t most) {
+  if (!presence_.present()) return Taken::kNothing;
+  std::size_t taken = 0;
   std::span<const std::byte> bytes;
-  while (channel_->Next(bytes)) {
+  for (; channel_->Next(bytes); channel_->Release()) {
+    if (taken == most) return Taken::kSome;
     if (!Handle(bytes)) {
       Distrust();
-      return true;
+      return Taken::kAll;
     }
     ++context_.counters.messages_taken;
-    took = true;
-    channel_->Release();
+    ++taken;
   }
-  return Judge() || took;
+  return Judge() || taken > 0 ? Taken::kAll : Taken::kNothing;
 }
 
 bool Neighbour::Handle(std::span<const std::byte> bytes) {

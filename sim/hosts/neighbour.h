@@ -43,9 +43,10 @@ class Neighbour final : public RemotePort {
   // Looks which incarnation is in the slot now: comes to life, or dies with everything that was
   // under way.
   void Refresh();
-  // Takes the messages that have come; true when there were some. After one that makes no sense
-  // the process counts as dead.
-  bool Take();
+  // Takes the messages that have come, `most` of them at most. After one that makes no sense the
+  // process counts as dead.
+  enum class Taken : std::uint8_t { kNothing, kAll, kSome };  // kSome: there may be more
+  Taken Take(std::size_t most);
   // Sends the messages that wait for room, and any news that the other process has not got yet.
   void Flush();
   // Looks whether the other process is still there, when something depends on it.

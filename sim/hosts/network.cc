@@ -6,6 +6,13 @@
 #include "drydock/sim/hosts/gid.h"
 
 namespace drydock::sim {
+namespace {
+
+// Messages that are taken from one process before others have their turn, who wait for the mutex
+// meanwhile: a process may write faster than they are read.
+constexpr std::size_t kMostAtOnce = 256;
+
+}  // namespace
 
 Network::Network(World& world, Node& node, Directory& directory, FarMachines* far,
                  std::uint64_t fabric, bool cross_memory)
@@ -70,19 +77,22 @@ bool Network::HasIncoming() {
   return context_.far != nullptr && context_.far->Listen();
 }
 
-bool Network::TakeFrom(std::uint8_t slot) {
-  if (slot == context_.directory.slot()) return false;
+Neighbour::Taken Network::TakeFrom(std::uint8_t slot, std::size_t most) {
+  if (slot == context_.directory.slot()) return Neighbour::Taken::kNothing;
   Neighbour& neighbour = At(slot);
   neighbour.Refresh();
-  return neighbour.Take();
+  return neighbour.Take(most);
 }
 
 bool Network::Take() {
   bool took = false;
   if (context_.far != nullptr) {
     context_.far->Poll([&](std::uint8_t slot) {
-      took = TakeFrom(slot) || took;
-      took = TakeFrom(slot) || took;  // from the incarnation that took its place
+      // The second time from the incarnation that took its place. A look at a socket brings no more
+      // than a piece.
+      for (int i = 0; i < 2; ++i) {
+        if (TakeFrom(slot, SIZE_MAX) != Neighbour::Taken::kNothing) took = true;
+      }
     });
   }
   for (std::size_t word = 0; word < kMachines / 64; ++word) {
@@ -92,7 +102,9 @@ bool Network::Take() {
          left &= left - 1) {
       const auto slot =
           static_cast<std::uint8_t>(64 * word + static_cast<unsigned>(std::countr_zero(left)));
-      took = TakeFrom(slot) || took;
+      const Neighbour::Taken taken = TakeFrom(slot, kMostAtOnce);
+      if (taken != Neighbour::Taken::kNothing) took = true;
+      if (taken == Neighbour::Taken::kSome) bits.fetch_or(left & -left, std::memory_order_seq_cst);
     }
   }
   return took;

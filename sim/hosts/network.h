@@ -59,7 +59,7 @@ class Network final : public NicDirectory, public Observer {
 
  private:
   Neighbour& At(std::uint8_t slot);
-  bool TakeFrom(std::uint8_t slot);
+  Neighbour::Taken TakeFrom(std::uint8_t slot, std::size_t most);
   template <typename Visit>
   void ForEach(Visit visit) const;
 

@@ -134,6 +134,22 @@ class RogueTest : public testing::Test {
   const std::vector<std::byte> payload_ = std::vector<std::byte>(64, std::byte{0x5a});
 };
 
+// It writes without a pause: its messages are taken in portions, between which others have the mutex.
+TEST_F(RogueTest, WhoWritesWithoutAPauseLeavesTurnsToOthers) {
+  const auto rogue = Join();
+  victim_.Introduce(rogue->gid());
+  const std::lock_guard lock(victim_.host().mutex());
+  const std::uint64_t before = victim_.host().counters().messages_taken;
+  constexpr std::uint64_t kMessages = 300;
+  const Message nothing{.type = MessageType::kEnded};
+  for (std::uint64_t i = 0; i < kMessages; ++i) rogue->Say(nothing);
+  victim_.host().Progress();
+  EXPECT_EQ(victim_.host().counters().messages_taken - before, 256u);
+  victim_.host().Progress();
+  EXPECT_EQ(victim_.host().counters().messages_taken - before, kMessages);
+  EXPECT_EQ(victim_.host().counters().messages_refused, 0u);
+}
+
 TEST_F(RogueTest, WhatIsSoundIsServed) {
   const auto rogue = Join();
   victim_.Introduce(rogue->gid());
