@@ -203,20 +203,6 @@ TEST_F(TwoProcessesTest, CallersThatAreNoSenders) {
   EXPECT_THAT(end.out, HasSubstr("another form than batch's"));
 }
 
-// One that says nothing holds up no other: the sender gives up before the silent one is given up.
-TEST_F(TwoProcessesTest, ASilentCallerIsNotInTheWay) {
-  const std::unique_ptr<Subprocess> receiver = Receive({"--timeout=20"});
-  const std::string connect =
-      absl::StrCat("exec 3<>/dev/tcp/", absl::StrReplaceAll(address_, {{":", "/"}}),
-                   "; echo connected; sleep 60");
-  ASSERT_OK_AND_ASSIGN(const auto silent, Subprocess::Start({"/bin/bash", "-c", connect}));
-  ASSERT_THAT(silent->WaitForLine("connected"), IsOk());
-  const Json json = RunForJson({"--provider=tcp", address_, "--pages=20", "--timeout=3"});
-  EXPECT_EQ(json["correct"], true);
-  ASSERT_OK_AND_ASSIGN(const ProcessEnd end, receiver->Finish());
-  EXPECT_EQ(end.exit_code, 0) << end;
-}
-
 #endif  // DRYDOCK_HAVE_LIBFABRIC
 
 }  // namespace

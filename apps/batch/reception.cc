@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstddef>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -13,6 +13,7 @@
 #include "drydock/coro/event_loop.h"
 #include "drydock/coro/scope.h"
 #include "drydock/coro/semaphore.h"
+#include "drydock/coro/sleep.h"
 #include "drydock/coro/status_macros.h"
 #include "drydock/coro/tcp.h"
 #include "drydock/coro/when_any.h"
@@ -22,13 +23,13 @@ namespace {
 
 // With a caller that says nothing, or does not listen.
 constexpr coro::Duration kPatience = std::chrono::seconds(5);
-// Heard at the same time; more of them wait to be accepted.
-constexpr std::size_t kMostCallers = 64;
+// How long to wait for descriptors that callers have.
+constexpr coro::Duration kRetry = std::chrono::milliseconds(100);
 
 class Reception {
  public:
-  Reception(const coro::Descriptor& listener, const LogLine& log, coro::Time deadline)
-      : listener_(listener), log_(log), deadline_(deadline) {}
+  Reception(const coro::Descriptor& listener, LogLine log, coro::Time deadline)
+      : listener_(listener), log_(std::move(log)), deadline_(deadline) {}
 
   coro::Task<absl::StatusOr<Caller>> Sender() {
     coro::Scope callers;
@@ -49,6 +50,11 @@ class Reception {
       if (absl::IsDeadlineExceeded(caller.status())) {
         co_return absl::DeadlineExceededError("receive: its sender has not come in time");
       }
+      if (absl::IsResourceExhausted(caller.status()) && room_.available() + 1 < kMostCallers) {
+        room_.Release();
+        co_await coro::Sleep(kRetry);
+        continue;
+      }
       CO_RETURN_IF_ERROR(caller.status());
       callers.Spawn(Hear(*std::move(caller)));
     }
@@ -61,12 +67,12 @@ class Reception {
 
   coro::Task<absl::Status> Hear(coro::Descriptor connection) {
     absl::StatusOr<Hello> hello = co_await Greet(connection);
-    if (hello.ok()) {
-      if (!sender_.has_value()) sender_ = Caller{std::move(connection), *std::move(hello)};
-      found_.Set();
-    } else {
+    if (!hello.ok()) {
       log_("ignored", absl::StrCat("a caller that is no sender: ", hello.status().message()));
       co_await Refuse(connection, hello.status());
+    } else if (!sender_.has_value()) {
+      sender_.emplace(std::move(connection), *std::move(hello));
+      found_.Set();
     }
     room_.Release();
     co_return absl::OkStatus();
@@ -81,7 +87,7 @@ class Reception {
   }
 
   const coro::Descriptor& listener_;
-  const LogLine& log_;
+  const LogLine log_;
   const coro::Time deadline_;
   coro::Semaphore room_{kMostCallers};
   std::optional<Caller> sender_;
@@ -90,9 +96,9 @@ class Reception {
 
 }  // namespace
 
-coro::Task<absl::StatusOr<Caller>> AwaitSender(const coro::Descriptor& listener, const LogLine& log,
+coro::Task<absl::StatusOr<Caller>> AwaitSender(const coro::Descriptor& listener, LogLine log,
                                                coro::Time deadline) {
-  Reception reception(listener, log, deadline);
+  Reception reception(listener, std::move(log), deadline);
   co_return co_await reception.Sender();
 }
 

@@ -63,7 +63,8 @@ class Client {
   const RandomFillMessage& request() const { return request_; }
 
   // One transfer. Once. kDeadlineExceeded, kUnavailable: the server is silent, or gone.
-  // kFailedPrecondition: it refused, with its words. Wrong data is a report, not an error.
+  // kFailedPrecondition: it refused, with its words; those of receiving. Wrong data is a report, not
+  // an error.
   coro::Task<absl::StatusOr<TransferReport>> Run();
 
  private:
@@ -79,7 +80,7 @@ class Client {
   // Asks the server, and waits for all writes.
   coro::Task<absl::Status> Exchange(fabric::async::ImmediateCounter& announced);
   coro::Task<absl::Status> SendMessage(const Message& message, std::string what);
-  // Returns the server's refusal, should one come.
+  // Returns the server's refusal, should one come, or why none can be received.
   coro::Task<absl::Status> ListenForRefusal();
   // Reports progress for ever, also while there is none.
   coro::Task<absl::Status> KeepReporting();
@@ -95,7 +96,7 @@ class Client {
   fabric::async::BufferRef answer_;
   std::uint64_t seen_ = 0;  // announcements
   coro::Time requested_{};  // when REQUEST was sent; before that, when the client began
-  coro::Time heard_{};      // when the last announcement came; before that, when REQUEST was sent
+  coro::Time heard_{};      // when the last announcement came, or else REQUEST had arrived
 };
 
 }  // namespace drydock::apps::write

@@ -217,7 +217,9 @@ int Main() {
   cpu_set_t mine;
   sched_getaffinity(0, sizeof(mine), &mine);
   const auto all = static_cast<std::size_t>(CPU_COUNT(&mine));
-  for (const std::size_t processors : std::array{std::size_t{1}, all}) {
+  std::vector<std::size_t> counts = {1};
+  if (all > 1) counts.push_back(all);
+  for (const std::size_t processors : counts) {
     std::array<std::vector<double>, 2> figures;
     for (std::size_t i = 0; i < kSessions; ++i) {
       for (const bool mapped : {false, true})
