@@ -28,6 +28,9 @@ constexpr coro::Duration kPatience = 5s;
 // A machine that does not acknowledge news within this time has stopped.
 constexpr coro::Duration kNewsTime = 1s;
 constexpr int kTurnMilliseconds = 20;
+// What a client has said is taken as a whole, up to so many pieces: a machine that returns may have
+// closed its old connection behind its call, and must not have left by then.
+constexpr int kMostPieces = 16;
 // News that a machine has not read yet. A machine that has stopped is dropped when there is more.
 constexpr std::size_t kMostUnsent = 1 << 20;
 
@@ -143,11 +146,14 @@ void Rendezvous::DropStrangers() {
 
 void Rendezvous::Listen(Client& client) {
   client.stream.Send();
-  client.stream.Receive();
-  std::span<const std::byte> message;
-  while (!client.lost && client.stream.Next(message)) {
-    client.lost = !Handle(client, message);
-    client.stream.Release();
+  bool more = true;
+  for (int piece = 0; more && !client.lost && piece < kMostPieces; ++piece) {
+    more = client.stream.Receive();
+    std::span<const std::byte> message;
+    while (!client.lost && client.stream.Next(message)) {
+      client.lost = !Handle(client, message);
+      client.stream.Release();
+    }
   }
   client.lost = client.lost || client.stream.ended() || client.stream.garbage();
 }

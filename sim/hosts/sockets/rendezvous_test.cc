@@ -201,6 +201,32 @@ TEST_F(RendezvousTest, WhoLeftMeanwhileIsForgotten) {
   EXPECT_TRUE(first->At(2).present);
 }
 
+// It closes its old connection behind its call, and the rendezvous hears of both at once.
+TEST_F(RendezvousTest, WhoCallsAgainHasNotLeft) {
+  const auto first = Join();
+  const auto witness = Join();
+  ListenUntil({first.get()}, [&] { return first->At(1).present; });
+  coro::SteadyClock clock;
+  const sim::NetworkName name = *sim::ParseNetworkName(meeting_.network());
+  sim::Recall recall(*sim::SocketAddress::Of(name.host, name.port), meeting_.key(), 1,
+                     first->seat(), clock.Now());
+  std::optional<sim::Stream> stream;
+  for (int i = 0; i < 2000 && !stream.has_value(); ++i) {
+    meeting_.Thaw();
+    std::this_thread::sleep_for(10ms);
+    meeting_.Freeze();
+    stream = recall.Turn(clock.Now());
+  }
+  ASSERT_TRUE(stream.has_value());
+  first->Resume(*std::move(stream));
+  const std::uint32_t epoch = first->epoch();
+  meeting_.Thaw();
+  // The news of the witness, and the welcome.
+  ListenUntil({first.get(), witness.get()}, [&] { return first->epoch() == epoch + 2; });
+  EXPECT_TRUE(first->At(1).present);
+  EXPECT_TRUE(witness->At(0).present);
+}
+
 TEST_F(RendezvousTest, NobodyReturnsToASeatThatIsNotKept) {
   const auto first = Join();
   sim::Seat seat = first->seat();

@@ -58,4 +58,11 @@ void Meeting::Stop() {
   pid_ = -1;
 }
 
+void Meeting::Freeze() {
+  kill(pid_, SIGSTOP);
+  waitpid(pid_, nullptr, WUNTRACED);
+}
+
+void Meeting::Thaw() { kill(pid_, SIGCONT); }
+
 }  // namespace drydock::sim_testing

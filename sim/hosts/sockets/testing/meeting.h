@@ -25,6 +25,9 @@ class Meeting {
   const sim::Key& key() const { return key_; }
   // Its process is killed.
   void Stop();
+  // Its process is stopped, and continues. REQUIRES: not Stop before.
+  void Freeze();
+  void Thaw();
 
  private:
   const std::string key_file_;
