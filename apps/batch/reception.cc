@@ -50,7 +50,8 @@ class Reception {
       if (absl::IsDeadlineExceeded(caller.status())) {
         co_return absl::DeadlineExceededError("receive: its sender has not come in time");
       }
-      if (absl::IsResourceExhausted(caller.status()) && room_.available() + 1 < kMostCallers) {
+      const bool callers_have_some = room_.available() + 1 < kMostCallers;  // besides this place
+      if (absl::IsResourceExhausted(caller.status()) && callers_have_some) {
         room_.Release();
         co_await coro::Sleep(kRetry);
         continue;

@@ -35,8 +35,8 @@ inline constexpr std::size_t kMostCallers = 64;
 // The first caller that greets as a sender does. Each caller is heard by itself, as long as there
 // are no more than kMostCallers or the process's descriptors allow: others wait for a place. One
 // that speaks, and is no sender, is told so; those that are still being heard when the sender is
-// found are cut off. kDeadlineExceeded: no sender has come by then; others as coro::Accept, but a lack of
-// descriptors only where no caller has any. `listener` outlives it.
+// found are cut off. kDeadlineExceeded: no sender has come by then; others as coro::Accept, but a
+// lack of descriptors only where no caller has any. `listener` outlives it.
 coro::Task<absl::StatusOr<Caller>> AwaitSender(const coro::Descriptor& listener, LogLine log,
                                                coro::Time deadline);
 

@@ -102,7 +102,7 @@ TEST_F(ReceptionTest, WhoIsNoSenderIsToldAndLeavesItsPlace) {
   EXPECT_THAT(lines_.front(), HasSubstr("another form than batch's"));
 }
 
-// Two greet at the same moment. The other one hears that nothing comes of it by its connection's end.
+// Two greet at the same moment: the other one's connection ends.
 TEST_F(ReceptionTest, OneOfTwoSendersIsTaken) {
   const coro::Descriptor first = Connect();
   const coro::Descriptor second = Connect();

@@ -18,9 +18,7 @@
 namespace drydock::apps::write {
 namespace {
 
-using fabric::async::BufferRef;
 using fabric::async::ImmediateCounter;
-using fabric::coverage::Reachable;
 
 // How often to report progress where there is none.
 constexpr coro::Duration kReportInterval = std::chrono::milliseconds(100);
@@ -58,7 +56,7 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Open(fabric::async::Node& node,
   RETURN_IF_ERROR(RequireCapabilities(node.nic(), kNeededCapabilities));
   ASSIGN_OR_RETURN(const fabric::Peer peer, node.Connect(server));
   std::unique_ptr<Client> client(new Client(node, options, std::move(request), peer));
-  for (BufferRef& region : client->regions_) {
+  for (fabric::async::BufferRef& region : client->regions_) {
     ASSIGN_OR_RETURN(region, options.memory->Allocate(node, options.region_bytes));
   }
   ASSIGN_OR_RETURN(client->message_, node.Allocate(kMessageBytes));
@@ -97,7 +95,7 @@ coro::Task<absl::Status> Client::Exchange(ImmediateCounter& announced) {
   while (seen_ < expected_) {
     const coro::Time deadline = coro::After(heard_, options_.silence_timeout);
     if (!co_await announced.Reached(seen_ + 1, deadline)) {
-      Reachable("write: the client gave up a silent server");
+      fabric::coverage::Reachable("write: the client gave up a silent server");
       co_return absl::DeadlineExceededError(absl::StrCat("the server is silent: ", seen_, " of ",
                                                          expected_, " writes arrived, none for ",
                                                          FormatDuration(options_.silence_timeout)));
@@ -131,7 +129,7 @@ coro::Task<absl::Status> Client::ListenForRefusal() {
     if (!decoded.ok()) continue;  // it is not the answer, whatever its sender
     const auto* refused = std::get_if<RefusedMessage>(&*decoded);
     if (refused == nullptr || refused->session != options_.session) continue;
-    Reachable("write: the client was refused");
+    fabric::coverage::Reachable("write: the client was refused");
     co_return absl::FailedPreconditionError(absl::StrCat(
         "the server refused: ", refused->reason.empty() ? "no reason given" : refused->reason));
   }

@@ -94,6 +94,7 @@ class Server {
                                      std::size_t k);
   // Tells the client why, and ends its session.
   coro::Task<absl::Status> Refuse(Session session, std::string reason);
+  // A line of the log, if there is a problem.
   void LogProblem(const absl::Status& status, absl::string_view who = "") const;
 
   // Those that connected and then asked for nothing.

@@ -134,7 +134,7 @@ class RogueTest : public testing::Test {
   const std::vector<std::byte> payload_ = std::vector<std::byte>(64, std::byte{0x5a});
 };
 
-// It writes without a pause: its messages are taken in portions, between which others have the mutex.
+// Its messages are taken in portions, between which others may have the mutex.
 TEST_F(RogueTest, WhoWritesWithoutAPauseLeavesTurnsToOthers) {
   const auto rogue = Join();
   victim_.Introduce(rogue->gid());

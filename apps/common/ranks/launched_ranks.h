@@ -43,7 +43,8 @@ std::optional<Launch> FindLaunch();  // of this process
 // AllGather: kDeadlineExceeded, kUnavailable, kInternal, with PMIx's words.
 absl::StatusOr<std::unique_ptr<Ranks>> JoinLaunch(const Launch& launch);
 
-// AllGatherText on a loop of its own: blocks. Errors: the same. REQUIRES: no loop of this thread runs.
+// AllGatherText on a loop of its own, for at most `timeout`: blocks. Errors: those of AllGather.
+// REQUIRES: no loop of this thread runs.
 absl::StatusOr<std::vector<std::string>> GatherText(Ranks& ranks, std::string mine,
                                                     coro::Duration timeout);
 

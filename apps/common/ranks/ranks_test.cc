@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,7 +33,9 @@ namespace {
 
 using namespace std::chrono_literals;
 using ::drydock::testing_matchers::IsOk;
+using ::drydock::testing_matchers::IsOkAndHolds;
 using ::drydock::testing_matchers::StatusIs;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 std::vector<std::byte> BytesOf(const std::string& text) {
@@ -310,6 +313,38 @@ TEST(LaunchTest, OneRankIsNoLaunch) {
                        {"OMPI_COMM_WORLD_RANK", "0"},
                        {"OMPI_COMM_WORLD_SIZE", "1"}})
                    .has_value());
+}
+
+// One of two ranks, whose other one gives "other", or never comes.
+class LaunchedRank final : public Ranks {
+ public:
+  explicit LaunchedRank(bool other_comes) : Ranks(0, 2), other_comes_(other_comes) {}
+
+ private:
+  coro::Task<absl::StatusOr<Gathered>> Gather(std::vector<std::byte> mine,
+                                              coro::Time deadline) override {
+    if (!other_comes_) {
+      co_await coro::SleepUntil(deadline);
+      co_return absl::DeadlineExceededError("some did not come in time");
+    }
+    const auto other = std::as_bytes(std::span("other", 5));
+    Gathered all(2);
+    all[0] = std::move(mine);
+    all[1].assign(other.begin(), other.end());
+    co_return all;
+  }
+
+  const bool other_comes_;
+};
+
+TEST(LaunchTest, TextIsGatheredWithoutALoop) {
+  LaunchedRank ranks(/*other_comes=*/true);
+  EXPECT_THAT(GatherText(ranks, "mine", 1h), IsOkAndHolds(ElementsAre("mine", "other")));
+}
+
+TEST(LaunchTest, GatheringEndsInTime) {
+  LaunchedRank ranks(/*other_comes=*/false);
+  EXPECT_THAT(GatherText(ranks, "mine", 10ms), StatusIs(absl::StatusCode::kDeadlineExceeded));
 }
 
 TEST(LaunchTest, WithoutPmixOneLineSaysWhatToDo) {

@@ -47,7 +47,6 @@ struct Place {
 // An end with its receives posted, and the other process's.
 class Station {
  public:
-  Station() = default;
   virtual ~Station() = default;
 
   Place place() const { return {end_.gid, end_.queue_pair->qp_num}; }

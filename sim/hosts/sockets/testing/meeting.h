@@ -25,7 +25,8 @@ class Meeting {
   const sim::Key& key() const { return key_; }
   // Its process is killed.
   void Stop();
-  // Its process is stopped, and continues. REQUIRES: not Stop before.
+  // Its process sleeps (SIGSTOP) until Thaw, which may come without Freeze. REQUIRES: it was not
+  // killed.
   void Freeze();
   void Thaw();
 
