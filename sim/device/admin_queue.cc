@@ -156,10 +156,14 @@ absl::StatusOr<QueuePair*> AdminQueue::CreateQueuePair(const QueuePairAttributes
 
 void AdminQueue::DestroyQueuePair(QueuePair& queue_pair) {
   nic_.counters.Commands(1);
+  Abandon(queue_pair);
+  nic_.queue_pairs.Erase(queue_pair.number);
+}
+
+void AdminQueue::Abandon(QueuePair& queue_pair) {
   requester_.Abandon(queue_pair);
   responder_.Abandon(queue_pair);
   around_.observers.Tell<&Observer::OnQueuePairGone>(queue_pair);
-  nic_.queue_pairs.Erase(queue_pair.number);
 }
 
 void AdminQueue::FailQueuePair(QueuePair& queue_pair) {
@@ -167,6 +171,20 @@ void AdminQueue::FailQueuePair(QueuePair& queue_pair) {
   responder_.FlushReceives(queue_pair);
   responder_.Abandon(queue_pair);
   requester_.Flush(queue_pair);
+  requester_.Resume(queue_pair);
+}
+
+// What is under way knows it by its serial number, and does not find it again.
+void AdminQueue::ResetQueuePair(QueuePair& queue_pair) {
+  Abandon(queue_pair);
+  queue_pair.serial = around_.NextObject();
+  queue_pair.state = QueuePairState::kInit;
+  queue_pair.drained = false;
+  queue_pair.under_way = 0;
+  queue_pair.last_doorbell_fault = fabric::efa_queue::DoorbellFault::kNone;
+  queue_pair.landing.clear();
+  queue_pair.send.Clear();
+  queue_pair.receive.Clear();
 }
 
 }  // namespace drydock::sim

@@ -77,10 +77,18 @@ class AdminQueue {
   absl::StatusOr<QueuePair*> CreateQueuePair(const QueuePairAttributes& attributes);
   // Ends its work requests without completions; packets under way to or from it come to nothing.
   void DestroyQueuePair(QueuePair& queue_pair);
-  // It is in error for good: its work is flushed.
+  // It is in error until it is reset: its work is flushed.
   void FailQueuePair(QueuePair& queue_pair);
+  // In state kInit, and as new but for its number and qkey: it has forgotten all that was posted,
+  // and its rings start at 0. Work requests end as in DestroyQueuePair.
+  void ResetQueuePair(QueuePair& queue_pair);
+  // Work that is posted waits until ResumeQueuePair. What was under way goes on.
+  void DrainQueuePair(QueuePair& queue_pair) { requester_.Drain(queue_pair); }
+  void ResumeQueuePair(QueuePair& queue_pair) { requester_.Resume(queue_pair); }
 
  private:
+  // Nobody hears of its work requests any more.
+  void Abandon(QueuePair& queue_pair);
   absl::Status RefuseHandle(absl::string_view why);
 
   NicState& nic_;

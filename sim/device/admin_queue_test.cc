@@ -288,5 +288,48 @@ TEST_F(AdminQueueTest, PeersThatWaitAtAFailedQueuePairLookOnceMore) {
   EXPECT_EQ(nic.actor.First(EventKind::kRnrRetry).b, waits.id.Pack());
 }
 
+TEST_F(AdminQueueTest, QueuePairThatIsResetIsAsNew) {
+  QueuePair& queue_pair = nic.OpenQueuePair();
+  QueuePair& target = peer.OpenQueuePair();
+  const std::uint32_t serial = queue_pair.serial;
+  const std::uint32_t qkey = queue_pair.qkey;
+  parts.requester.Ring(queue_pair, bench.Post(queue_pair, bench.Work(7, OperationKind::kWrite,
+                                                                     queue_pair, target, 100)));
+  parts.responder.Ring(queue_pair, bench.Post(queue_pair, Bench::ReceiveInto(9, nic.memory)));
+  Operation& waits = bench.Start(OperationKind::kSend, target, queue_pair, 100);
+  queue_pair.waiting.push_back(waits.id);
+  queue_pair.landing.push_back(3);
+  parts.requester.Ring(queue_pair, 999);  // a fault
+  bench.told.Take();
+
+  admin.ResetQueuePair(queue_pair);
+  EXPECT_EQ(bench.told.Take(), (Lines{"gone", "queue pair 0 gone"}));
+  EXPECT_EQ(bench.operations.live(), 1u);  // the peer's, which finds out by itself
+  EXPECT_EQ(queue_pair.state, sim::QueuePairState::kInit);
+  EXPECT_NE(queue_pair.serial, serial);
+  EXPECT_EQ(nic.state.queue_pairs.Find(queue_pair.number, qkey), &queue_pair);
+  EXPECT_EQ(nic.state.queue_pairs.FindSame(queue_pair.number, serial), nullptr);
+  EXPECT_EQ(queue_pair.under_way, 0u);
+  EXPECT_EQ(queue_pair.send.announced(), 0u);
+  EXPECT_EQ(queue_pair.receive.posted(), 0u);
+  EXPECT_TRUE(queue_pair.landing.empty());
+  EXPECT_EQ(queue_pair.last_doorbell_fault, fabric::efa_queue::DoorbellFault::kNone);
+  bench.RunFor(1ms);
+  EXPECT_EQ(nic.actor.First(EventKind::kRnrRetry).b, waits.id.Pack());
+  EXPECT_TRUE(Bench::Sent(queue_pair).empty());
+  EXPECT_TRUE(Bench::Take(*queue_pair.receive_ring).empty());
+}
+
+// Also what waited because the queue pair was drained.
+TEST_F(AdminQueueTest, WorkOfADrainedQueuePairThatFailsIsFlushed) {
+  QueuePair& queue_pair = nic.OpenQueuePair();
+  admin.DrainQueuePair(queue_pair);
+  parts.requester.Ring(queue_pair,
+                       bench.Post(queue_pair, bench.Work(7, OperationKind::kWrite, queue_pair,
+                                                         peer.OpenQueuePair(), 100)));
+  admin.FailQueuePair(queue_pair);
+  EXPECT_EQ(bench.told.Take(), (Lines{"doorbell of 1", "fetched 7: 1", "reported 7: 1", "gone"}));
+}
+
 }  // namespace
 }  // namespace drydock::sim_testing

@@ -58,6 +58,7 @@ struct Operation {
   fabric::OperationKind kind = fabric::OperationKind::kSend;  // kSend, kWrite or kRead
   bool datagram = false;
   bool has_immediate = false;
+  bool completion_requested = true;     // of a success there is none otherwise
   bool is_inline = false;               // the payload was copied when the work request was fetched
   bool unsolicited_immediates = false;  // QueuePair::unsolicited_immediates of its queue pair
   std::uint8_t segment_count = 0;

@@ -60,7 +60,7 @@ struct QueuePair {
         counters(attributes.counters) {}
 
   // --- Identity ---
-  std::uint32_t serial = 0;   // in its world, from 1: never used again
+  std::uint32_t serial = 0;   // in its world, from 1: never used again; another after a reset
   std::uint32_t ordinal = 0;  // index among all queue pairs that its NIC ever had
   std::uint16_t number = 0;   // the device's: used again after its destruction; the qkey differs
   std::uint32_t qkey = 0;
@@ -71,6 +71,7 @@ struct QueuePair {
 
   // --- Its state ---
   QueuePairState state = QueuePairState::kReadyToSend;
+  bool drained = false;          // IBV_QPS_SQD: work that is rung for waits until it sends again
   bool waits_for_fetch = false;  // it has work that was rung for, and the requester knows
   fabric::efa_queue::DoorbellFault last_doorbell_fault = fabric::efa_queue::DoorbellFault::kNone;
   std::uint32_t under_way = 0;         // of its work requests: fetched, and not completed

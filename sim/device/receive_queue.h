@@ -48,6 +48,8 @@ class ReceiveQueue {
   bool Peek(ReceiveWork& receive) const;
   // REQUIRES: Peek gave it.
   void Consume(const ReceiveWork& receive) { fetcher_.Fetch(receive.descriptors); }
+  // As SendQueue::Clear.
+  void Clear() { fetcher_ = {fetcher_.entries(), fetcher_.entries()}; }
 
  private:
   fabric::efa_queue::Fetcher fetcher_;

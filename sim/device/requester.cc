@@ -32,6 +32,13 @@ void Requester::Ring(QueuePair& queue_pair, std::uint32_t counter) {
     return;
   }
   around_.observers.Tell<&Observer::OnDoorbell>(nic_, queue_pair);
+  if (queue_pair.drained) [[unlikely]]
+    return;
+  Wait(queue_pair);
+}
+
+// For its turn to be fetched from.
+void Requester::Wait(QueuePair& queue_pair) {
   if (queue_pair.waits_for_fetch) return;
   queue_pair.waits_for_fetch = true;
   unfetched_.push_back(&queue_pair);
@@ -51,6 +58,17 @@ void Requester::Fetch() {
     queue_pair.waits_for_fetch = FetchOne(queue_pair);
     if (queue_pair.waits_for_fetch) unfetched_.push_back(&queue_pair);
   }
+}
+
+void Requester::Drain(QueuePair& queue_pair) {
+  queue_pair.drained = true;
+  queue_pair.waits_for_fetch = false;
+  std::erase(unfetched_, &queue_pair);
+}
+
+void Requester::Resume(QueuePair& queue_pair) {
+  queue_pair.drained = false;
+  if (queue_pair.send.unfetched() > 0) Wait(queue_pair);
 }
 
 // Takes the oldest work request of the queue pair; returns whether there are more.
@@ -211,6 +229,8 @@ void Requester::Complete(const Operation& operation) {
   const bool failed = operation.status != 0;
   nic_.counters.Ended(operation.kind, operation.length, failed);
   queue_pair->counters.Count(CounterOf(operation.kind), failed);
+  if (!operation.completion_requested && !failed) [[unlikely]]
+    return;
   const DeviceCompletion completion{.request_id = operation.request_id,
                                     .queue_pair = operation.queue_pair,
                                     .status = operation.status,
@@ -290,7 +310,7 @@ void Requester::FlushAll() {
 }
 
 void Requester::Abandon(QueuePair& queue_pair) {
-  std::erase(unfetched_, &queue_pair);
+  Drain(queue_pair);
   if (queue_pair.under_way == 0) return;
   around_.operations.ForEach([&](Operation& operation) {
     if (IsOf(queue_pair, operation)) around_.EndOperation(operation);

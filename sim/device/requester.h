@@ -21,7 +21,7 @@
 namespace drydock::sim {
 
 // Of one NIC. Every work request that it fetches ends in exactly one completion entry, unless its
-// queue pair is destroyed first. Not thread-safe. Its constructor's arguments outlive it.
+// queue pair is destroyed or reset first, or it asks for none and succeeds. Not thread-safe. Its constructor's arguments outlive it.
 class Requester {
  public:
   Requester(NicState& nic, Surroundings& around, Transmitter& transmitter, Placement& placement,
@@ -38,6 +38,11 @@ class Requester {
 
   // Takes work in turn from every queue pair that has some, as much as the engine serves at a time.
   void Fetch();
+
+  // Takes no more work of this queue pair; all that it was rung for meanwhile is served after
+  // Resume. What was taken before goes on.
+  void Drain(QueuePair& queue_pair);
+  void Resume(QueuePair& queue_pair);
 
   // --- Events of our own operations ---
   // A packet of the data that we read is here. `flags`: PacketFlags.
@@ -69,6 +74,7 @@ class Requester {
     std::int64_t left;
   };
 
+  void Wait(QueuePair& queue_pair);
   bool FetchOne(QueuePair& queue_pair);
   EfaStatus Refusal(const QueuePair& queue_pair, FetchResult result);
   void Identify(const QueuePair& queue_pair, Operation& operation) const;

@@ -139,6 +139,47 @@ TEST(RequesterTest, EngineFetchesAWindowAndQueuePairsTakeTurns) {
                             "fetched 12: 0"}));
 }
 
+// What was fetched before goes on; what comes then waits, in its order, and other queue pairs do not.
+TEST(RequesterTest, DrainedQueuePairSendsNothingNewUntilItResumes) {
+  sim::Profile profile = Plain();
+  profile.engine_window = 1;
+  Ends ends(profile);
+  QueuePair& other = ends.a.OpenQueuePair();
+  ends.Post(ends.Work(1));
+  ends.Post(ends.Work(2));  // for which there is no room
+  ends.parts.requester.Drain(ends.from);
+  ends.Post(ends.Work(3));
+  ends.Post(other, ends.Work(11));
+  for (int i = 0; i < 4; ++i) ends.SendOne();
+  EXPECT_EQ(ends.Sent(), 2u);
+  EXPECT_EQ(ends.Find(2), nullptr);
+  EXPECT_NE(ends.Find(11), nullptr);
+  ends.parts.requester.Resume(ends.from);
+  for (int i = 0; i < 2; ++i) ends.SendOne();
+  Lines fetched;
+  for (const std::string& line : ends.bench.told.Take()) {
+    if (line.starts_with("fetched")) fetched.push_back(line);
+  }
+  EXPECT_EQ(fetched, (Lines{"fetched 1: 0", "fetched 11: 0", "fetched 2: 0", "fetched 3: 0"}));
+}
+
+TEST(RequesterTest, WorkThatAsksForNoCompletionHasNoneUnlessItFails) {
+  Ends ends;
+  efa::SendWork quiet = ends.Work(1);
+  quiet.completion_requested = false;
+  ends.Post(quiet);
+  Operation* operation = ends.Find(1);
+  ASSERT_NE(operation, nullptr);
+  EXPECT_FALSE(operation->completion_requested);
+  ends.parts.requester.OnAnswer(*operation);
+  EXPECT_EQ(ends.from.under_way, 0u);
+  EXPECT_EQ(ends.a.state.counters.rdma_write_wrs, 1u);
+  EXPECT_TRUE(Bench::Sent(ends.from).empty());
+  quiet.request_id = 2;
+  quiet.segments[0].lkey ^= 1;
+  EXPECT_EQ(ends.StatusOf(quiet), 5);
+}
+
 TEST(RequesterTest, DeadNicFetchesNothing) {
   Ends ends;
   ends.a.state.port.alive = false;

@@ -371,6 +371,23 @@ TEST_F(ResponderTest, ImmediateTakesAReceiveWhereTheQueuePairWantsIt) {
   EXPECT_TRUE(write.ended);
 }
 
+// Only a message is put there.
+TEST_F(ResponderTest, MemoryOfAReceiveThatAnImmediateTakesIsNotLookedAt) {
+  QueuePair& asker = a.OpenQueuePair({.unsolicited_immediates = false});
+  QueuePair& target = b.OpenQueuePair({.unsolicited_immediates = false});
+  auto nowhere = bench.ReceiveInto(3, inbox);
+  nowhere.segments[0].lkey ^= 1;
+  parts.responder.Ring(target, bench.Post(target, nowhere));
+  Operation& write = bench.Start(OperationKind::kWrite, asker, target, 100);
+  write.has_immediate = true;
+  parts.responder.OnWritten(write);
+  const std::vector<Entry> entries = Bench::Received(target);
+  ASSERT_EQ(entries.size(), 1u);
+  EXPECT_EQ(entries[0].request_id, 3u);
+  EXPECT_EQ(static_cast<int>(entries[0].status), 0);
+  EXPECT_TRUE(write.ended);
+}
+
 // ---- A fault plan's say ----
 
 TEST_F(ResponderTest, PlanLetsAMessageFailAfterSomeBytesOfTheNextReceive) {

@@ -34,6 +34,7 @@ FetchResult SendQueue::Fetch(Operation& operation) {
   operation.kind = KindOf(work.operation);
   operation.has_immediate = work.has_immediate;
   operation.immediate = work.immediate;
+  operation.completion_requested = work.completion_requested;
   operation.is_inline = work.is_inline;
   operation.address_handle = work.address_handle;
   operation.destination_queue_pair = work.destination_queue_pair;

@@ -56,6 +56,8 @@ class SendQueue {
     const unsigned phase = (counter & entries()) != 0 ? 1 : 0;
     return fabric::efa_queue::DecodeSend(Slot(counter & (entries() - 1)), format_, phase, work);
   }
+  // Forgets all that was posted; the next entry is in slot 0 again.
+  void Clear() { fetcher_ = {fetcher_.entries(), max_batch_}; }
   // Takes the next entry. `operation.request_id` is set in any case; the other fields of the work
   // request when the result is kOk. REQUIRES: unfetched() > 0.
   FetchResult Fetch(Operation& operation);

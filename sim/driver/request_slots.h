@@ -72,6 +72,11 @@ class RequestSlots {
     return request;
   }
 
+  // Frees all of them: entries of requests until now are noticed.
+  void ReleaseAll() {
+    for (const Request& request : requests_) Release(request.id);
+  }
+
  private:
   // One slot more: most rings are never as full as they may be.
   void Grow() {

@@ -53,15 +53,19 @@ QueuePair::Doorbells& QueuePair::MapRings() {
         "trace");
   }
   doorbells_ = std::make_unique<Doorbells>();
+  RestartDoorbells();
+  watch_ = owner_.host->Watch([this] { return TakeDoorbells(); });
+  TellMapped(*this);
+  return *doorbells_;
+}
+
+void QueuePair::RestartDoorbells() {
   const std::uint32_t sends = send_producer_.posted() & 0xFFFF;
   const std::uint32_t receives = receive_producer_.posted() & 0xFFFF;
   rung_sends_ = {.seen = sends, .announced = sends};
   rung_receives_ = {.seen = receives, .announced = receives};
   doorbells_->send = sends;
   doorbells_->receive = receives;
-  watch_ = owner_.host->Watch([this] { return TakeDoorbells(); });
-  TellMapped(*this);
-  return *doorbells_;
 }
 
 bool QueuePair::TakeDoorbells() {

@@ -175,6 +175,26 @@ TEST(MappedQueuesTest, ArmedDoorbellRaisesAnEvent) {
   EXPECT_EQ(ibv_close_device(context), 0);
 }
 
+// The program's counters start at 0 again, and so do the device's.
+TEST(MappedQueuesTest, RingsOfAQueuePairThatIsResetStartAnew) {
+  End sender({});
+  End receiver({});
+  MappedQueue sent(sender.send_queue);
+  for (int round = 0; round < 2; ++round) {
+    MappedRings rings(sender);
+    ASSERT_EQ(receiver.Receive(1, {receiver.Segment(0, 64)}), 0);
+    rings.WriteSend(receiver, 7, efa::Operation::kSend, 0, 8);
+    rings.RingSends();
+    const auto entry = sent.Wait();
+    ASSERT_TRUE(entry.has_value()) << round;
+    EXPECT_EQ(entry->request_id, 7u);
+    EXPECT_EQ(Await(receiver.receive_queue).wr_id, 1u);
+    ASSERT_EQ(Move(sender.queue_pair, IBV_QPS_RESET), 0);
+    EXPECT_EQ(*rings.sends().doorbell, 0u);
+    ASSERT_EQ(MakeReady(sender.queue_pair), 0);
+  }
+}
+
 TEST(MappedQueuesTest, WhatCannotBeAskedIsRefused) {
   End end;
   WqAttr sends{};

@@ -931,6 +931,53 @@ TEST_F(ObjectsTest, AReceiveThatWasPostedBeforeThePairWasReady) {
   EXPECT_EQ(receiver.Receive(4, {receiver.Segment(0, 64)}), EINVAL);
 }
 
+TEST_F(ObjectsTest, WorkWaitsWhileASendQueueIsDrained) {
+  End sender({});
+  End receiver({});
+  ASSERT_EQ(receiver.Receive(1, {receiver.Segment(0, 64)}), 0);
+  ASSERT_EQ(Move(sender.queue_pair, IBV_QPS_SQD), 0);
+  ASSERT_EQ(sender.Send(receiver, 2, {sender.Segment(0, 8)}), 0);
+  // Peers still reach it, and their messages take longer than its own would.
+  ASSERT_EQ(sender.Receive(3, {sender.Segment(0, 64)}), 0);
+  ASSERT_EQ(receiver.Send(sender, 4, {receiver.Segment(0, 8)}), 0);
+  EXPECT_EQ(Await(sender.receive_queue).wr_id, 3u);
+  EXPECT_EQ(Await(receiver.send_queue).wr_id, 4u);
+  EXPECT_TRUE(sender.Quiet());
+  EXPECT_TRUE(receiver.Quiet());
+  ASSERT_EQ(Move(sender.queue_pair, IBV_QPS_RTS), 0);
+  EXPECT_EQ(Await(sender.send_queue).wr_id, 2u);
+  EXPECT_EQ(Await(receiver.receive_queue).wr_id, 1u);
+}
+
+// Nothing of before is heard of again, and the rings are as those of a new queue pair.
+TEST_F(ObjectsTest, AQueuePairThatIsResetForgetsWhatWasPosted) {
+  End sender({});
+  End receiver({});
+  ibv_qp_attr now{};
+  ibv_qp_init_attr made{};
+  ASSERT_EQ(ibv_query_qp(receiver.queue_pair, &now, IBV_QP_CAP, &made), 0);
+  const std::uint64_t room = now.cap.max_recv_wr;
+  for (int round = 0; round < 3; ++round) {
+    std::uint64_t posted = 0;
+    while (receiver.Receive(posted, {receiver.Segment(0, 64)}) == 0) ++posted;
+    EXPECT_EQ(posted, room) << round;
+    ASSERT_EQ(sender.Send(receiver, 2, {sender.Segment(0, 8)}), 0);
+    EXPECT_EQ(Await(sender.send_queue).wr_id, 2u);  // its receive's completion is there, not read
+    ASSERT_EQ(sender.Send(receiver, 3, {sender.Segment(0, 8)}), 0);
+    for (End* end : {&sender, &receiver}) {
+      ASSERT_EQ(Move(end->queue_pair, IBV_QPS_RESET), 0);
+      EXPECT_TRUE(end->Quiet());
+      ASSERT_EQ(MakeReady(end->queue_pair), 0);
+    }
+  }
+  ASSERT_EQ(sender.Send(receiver, 5, {sender.Segment(0, 8)}), 0);
+  EXPECT_TRUE(receiver.Quiet());  // no receive of before is there
+  ASSERT_EQ(receiver.Receive(4, {receiver.Segment(0, 64)}), 0);
+  EXPECT_EQ(Await(receiver.receive_queue).wr_id, 4u);
+  EXPECT_EQ(Await(sender.send_queue).wr_id, 5u);
+  EXPECT_TRUE(sender.Quiet());
+}
+
 TEST_F(ObjectsTest, WhereWorkCanBePosted) {
   const std::set<ibv_qp_state> sends = {IBV_QPS_RTS, IBV_QPS_SQD};
   const std::set<ibv_qp_state> receives = {IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS, IBV_QPS_SQD};

@@ -227,6 +227,39 @@ void QueuePair::RingReceives() {
   owner_.nic->RingReceive(device_, receive_producer_.Ring());
 }
 
+// ---- States ----
+
+void QueuePair::Enter(ibv_qp_state state) {
+  AdminQueue& admin = owner_.nic->admin();
+  qp_base.state = state;
+  if (state == IBV_QPS_RESET) return Reset();
+  if (state == IBV_QPS_ERR) return admin.FailQueuePair(device_);
+  device_.state = state == IBV_QPS_INIT ? QueuePairState::kInit : QueuePairState::kReadyToSend;
+  if (state == IBV_QPS_SQD) return admin.DrainQueuePair(device_);
+  admin.ResumeQueuePair(device_);
+}
+
+// Completions that the program has not read are forgotten as well: libefa would take them for those
+// of later requests.
+void QueuePair::Reset() {
+  Close();
+  owner_.nic->admin().ResetQueuePair(device_);
+  send_slots_.ReleaseAll();
+  receive_slots_.ReleaseAll();
+  send_producer_ = {device_.send.entries(), device_.send.max_batch()};
+  receive_producer_ = {device_.receive.descriptors(), device_.receive.descriptors()};
+  unrung_receives_ = 0;
+  told_ready = false;
+  if (mapped()) RestartDoorbells();
+}
+
+void QueuePair::Close() {
+  sends_.Forget(device_.number);
+  receives_.Forget(device_.number);
+  if (Trace* trace = TraceOfProcess()) trace->Closed(this);
+  TellClosing(*this);
+}
+
 std::uint64_t QueuePair::Ended(const efa::Completion& entry) {
   const auto id = static_cast<std::uint16_t>(entry.request_id);
   if (mapped()) return entry.unsolicited ? 0 : id;  // the program's own number
@@ -329,17 +362,10 @@ int ibv_modify_qp(ibv_qp* ibv, ibv_qp_attr* attr, int given) {
                             &queue_pair.receive_queue());
     }
     drydock::sim::verbs::TellReady(queue_pair);
+    if (queue_pair.mapped()) drydock::sim::verbs::TellMapped(queue_pair);
   }
   if ((mask & IBV_QP_STATE) != 0) {
-    ibv->state = attr->qp_state;
-    const bool ready =
-        ibv->state == IBV_QPS_RTR || ibv->state == IBV_QPS_RTS || ibv->state == IBV_QPS_SQD;
-    if (ibv->state == IBV_QPS_ERR) {
-      queue_pair.owner().nic->admin().FailQueuePair(device);
-    } else {
-      device.state =
-          ready ? drydock::sim::QueuePairState::kReadyToSend : drydock::sim::QueuePairState::kInit;
-    }
+    queue_pair.Enter(attr->qp_state);
   }
   queue_pair.owner().host->Posted();
   return 0;
@@ -372,12 +398,8 @@ int ibv_destroy_qp(ibv_qp* ibv) {
     if (!lock) return EBUSY;
     context.host->Progress();
     const std::uint16_t number = queue_pair.device().number;
-    queue_pair.send_queue().Forget(number);
-    queue_pair.receive_queue().Forget(number);
+    queue_pair.Close();
     context.queue_pairs[number] = nullptr;
-    if (drydock::sim::verbs::Trace* trace = drydock::sim::verbs::TraceOfProcess())
-      trace->Closed(&queue_pair);
-    drydock::sim::verbs::TellClosing(queue_pair);
     queue_pair.opened.reset();
     context.nic->admin().DestroyQueuePair(queue_pair.device());
     --static_cast<drydock::sim::verbs::Domain*>(ibv->pd)->users;

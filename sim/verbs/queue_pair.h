@@ -74,6 +74,11 @@ class QueuePair : public ibv_qp_ex {
   int PostReceive(const ibv_recv_wr& request);
   void RingSends();
   void RingReceives();
+  // Moves it. In RESET it forgets all that was posted, and is to the checks and the trace as one
+  // that has closed.
+  void Enter(ibv_qp_state state);
+  // The program is done with it: forgets its completions, and tells the checks and the trace.
+  void Close();
   // How many more sends the ring takes.
   std::uint32_t free_sends() const { return send_producer_.free(); }
 
@@ -108,6 +113,9 @@ class QueuePair : public ibv_qp_ex {
   OneThread receiving;  // the thread that posts receives
 
  private:
+  void Reset();
+  // The doorbells have the value of the rings' counters.
+  void RestartDoorbells();
   // Takes the doorbells' values; returns whether there was one.
   bool TakeDoorbells();
 
