@@ -84,7 +84,7 @@ class CompletionRing {
   // Entries that were lost unread.
   std::uint64_t lost() const { return lost_; }
   // The driver asked for an event with the next entry (the arm bit of the queue's doorbell), and
-  // one was pushed: true once.
+  // one is there: true once.
   bool TakeEvent() { return std::exchange(event_, false); }
 
   // --- The driver's side ---
@@ -111,6 +111,12 @@ class CompletionRing {
   }
   // Asks for an event with the next entry.
   void Arm() { armed_ = true; }
+  // The same by a doorbell that may be seen late: `consumed`, low 16 bits, is how far the driver
+  // had read when it wrote it. An entry behind that has come meanwhile, and the event is due.
+  void ArmBehind(std::uint16_t consumed) {
+    event_ = static_cast<std::uint16_t>(producer_.produced()) != consumed;
+    armed_ = !event_;
+  }
 
  private:
   static constexpr std::size_t kEntryBytes = 32;

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "drydock/sim/verbs/testing/end.h"
+#include "drydock/sim/verbs/testing/repeated_alarm.h"
 #include "gtest/gtest.h"
 
 namespace drydock::sim_testing {
@@ -236,6 +237,14 @@ TEST_F(ChannelTest, WhatCannotBeAskedFor) {
   EXPECT_EQ(ibv_req_notify_cq(ibv_cq_ex_to_cq(b.receive_queue), 1), EOPNOTSUPP);
   EXPECT_EQ(ibv_req_notify_cq(ibv_cq_ex_to_cq(b.send_queue), 0), EINVAL);  // it has no channel
   EXPECT_EQ(ibv_destroy_comp_channel(channel_), EBUSY);
+}
+
+TEST_F(ChannelTest, ASignalEndsAWait) {
+  const RepeatedAlarm alarm;
+  ibv_cq* told = nullptr;
+  void* cq_context = nullptr;
+  EXPECT_EQ(ibv_get_cq_event(channel_, &told, &cq_context), -1);
+  EXPECT_EQ(errno, EINTR);
 }
 
 TEST_F(ChannelTest, ADescriptorThatDoesNotBlock) {

@@ -88,17 +88,20 @@ std::vector<Queue*>& Armed() {
   return armed;
 }
 
-void ReportArmed() {
-  std::erase_if(Armed(), [](Queue* queue) {
-    if (!queue->ring()->TakeEvent()) return false;
-    ++queue->events_told;
-    ChannelOf(queue->channel).Put(*queue);
-    return true;
-  });
+// Returns whether the queue's event was due.
+bool Report(Queue& queue) {
+  if (!queue.ring()->TakeEvent()) return false;
+  ++queue.events_told;
+  ChannelOf(queue.channel).Put(queue);
+  return true;
 }
 
-// A read would wait for ever, or would be a look that takes no time: in virtual time the world runs
-// while the program polls (sim/virtual_time).
+void ReportArmed() {
+  std::erase_if(Armed(), [](Queue* queue) { return Report(*queue); });
+}
+
+}  // namespace
+
 void WaitInVirtualTime(int fd, const Context& context) {
   if (!context.host->in_virtual_time()) return;
   const bool waits = (fcntl(fd, F_GETFL) & O_NONBLOCK) == 0;
@@ -106,11 +109,13 @@ void WaitInVirtualTime(int fd, const Context& context) {
   poll(&descriptor, 1, waits ? -1 : 0);
 }
 
-}  // namespace
-
 void Await(Queue& queue) {
   if (queue.closing) return;
   std::vector<Queue*>& armed = Armed();
+  if (Report(queue)) {
+    std::erase(armed, &queue);
+    return;
+  }
   if (std::find(armed.begin(), armed.end(), &queue) == armed.end()) armed.push_back(&queue);
   queue.owner().host->OnCompletion(ReportArmed);
 }
@@ -180,11 +185,8 @@ int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** queue, void** cq_contex
   ChannelOf(channel).Retry();
   WaitInVirtualTime(channel->fd, ContextOf(channel->context));
   drydock::sim::verbs::Event event = 0;
-  ssize_t bytes;
-  do {
-    bytes = read(channel->fd, &event, sizeof event);
-  } while (bytes < 0 && errno == EINTR);
-  if (bytes != sizeof event) return -1;
+  // A signal ends it (EINTR): programs leave this wait so.
+  if (read(channel->fd, &event, sizeof event) != sizeof event) return -1;
   *queue = reinterpret_cast<ibv_cq*>(static_cast<std::uintptr_t>(event));
   *cq_context = (*queue)->cq_context;
   return 0;

@@ -20,6 +20,11 @@ void Abandon(Queue& queue);
 // REQUIRES: Abandon was called; the context's mutex is not held.
 std::uint32_t Unacknowledged(Queue& queue);
 
+// Before a read of a descriptor that events come by. In virtual time the read would wait for ever,
+// or would be a look that takes no time, and the world runs while the program polls
+// (sim/virtual_time): so this polls. Otherwise it does nothing.
+void WaitInVirtualTime(int fd, const Context& context);
+
 }  // namespace drydock::sim::verbs
 
 #endif  // DRYDOCK_SIM_VERBS_COMPLETION_CHANNEL_H_

@@ -169,7 +169,7 @@ ibv_cq_ex* Create(ibv_context* ibv, const ibv_cq_init_attr_ex& attr, const CqIni
   }
   if ((efa.flags & ~kCqExtMemDmabuf) != 0) return RefuseObject("efadv_create_cq: unknown flags");
   if (attr.cqe == 0 || attr.cqe > device.max_cq_depth ||
-      (attr.channel != nullptr && attr.comp_vector >= device.num_comp_vectors)) {
+      attr.comp_vector >= device.num_comp_vectors) {
     return Fail(EINVAL);
   }
   const Calling lock(context);

@@ -78,6 +78,8 @@ class Queue : public ibv_cq_ex {
 
   // Before a queue pair goes: its completions are dropped, those of the others kept.
   void Forget(std::uint16_t queue_pair);
+  // Nothing looks at its doorbell any more, and its parent domain is free of it.
+  void LetGo();
   // Whether there are completions that the program has not taken, or that were dropped. Those of
   // requests that were flushed do not count.
   bool has_unread() const;
@@ -109,7 +111,6 @@ class Queue : public ibv_cq_ex {
   bool closing = false;           // no event is told any more
 
  private:
-  void LetGo();
   // The next entry of a queue pair that still exists.
   bool TakeFromRing(fabric::efa_queue::Completion& entry);
   // What it tells the program, whose slots are free then.

@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 #include <endian.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -12,6 +14,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "drydock/sim/verbs/completion_channel.h"
 #include "drydock/sim/verbs/completion_queue.h"
 #include "drydock/sim/verbs/machine.h"
 #include "drydock/sim/verbs/newer_functions.h"
@@ -129,8 +132,9 @@ int QueryPort(ibv_context* ibv, std::uint8_t port, ibv_port_attr* attr, std::siz
   filled.active_width = link.width;
   filled.active_speed = link.speed;
   filled.phys_state = 5;  // the link is up
+  filled.lmc = 1;
   filled.link_layer = IBV_LINK_LAYER_UNSPECIFIED;
-  std::memcpy(attr, &filled, std::min(length, sizeof filled));
+  FillKnown(attr, length, filled);
   return 0;
 }
 
@@ -140,7 +144,7 @@ int QueryDeviceEx(ibv_context* ibv, const ibv_query_device_ex_input*, ibv_device
   ibv_device_attr_ex filled{};
   Fill(ContextOf(ibv), filled.orig_attr);
   filled.phys_port_cnt_ex = 1;
-  std::memcpy(attr, &filled, std::min(length, sizeof filled));
+  FillKnown(attr, length, filled);
   return 0;
 }
 
@@ -163,9 +167,26 @@ void FillFunctions(Context& context, ibv_device* device) {
   plain.ops.post_send = PostSends;
   plain.ops.post_recv = PostReceives;
   plain.cmd_fd = -1;
-  plain.async_fd = -1;
+  plain.async_fd = eventfd(0, EFD_CLOEXEC);  // nothing is ever written there
   plain.num_comp_vectors = static_cast<int>(context.profile().device.num_comp_vectors);
   plain.abi_compat = __VERBS_ABI_IS_EXTENDED;
+}
+
+// As the kernel does when a device's file closes: what the program has left there goes, though it
+// still has the handles. REQUIRES: the context's mutex is held.
+void LeaveNic(Context& context) {
+  AdminQueue& admin = context.nic->admin();
+  for (QueuePair* queue_pair : context.queue_pairs) {
+    if (queue_pair != nullptr) queue_pair->LeaveNic();
+  }
+  for (Queue* queue : context.queues) {
+    Abandon(*queue);
+    queue->LetGo();
+    admin.DestroyCompletionRing();
+  }
+  for (const std::uint16_t handle : context.handles) admin.DestroyAddressHandle(handle);
+  for (const std::uint32_t key : context.regions) admin.DeregisterMemory(key);
+  for (const ProtectionDomain domain : context.domains) admin.FreeDomain(domain);
 }
 
 int ErrnoOf(ErrorCode error) {
@@ -271,6 +292,10 @@ ibv_context* ibv_open_device(ibv_device* device) {
   context->nic = &context->host->node().nic(static_cast<std::size_t>(ibv_get_device_index(device)));
   context->handle.context = context;
   drydock::sim::verbs::FillFunctions(*context, device);
+  if (context->handle.verbs.context.async_fd < 0) {
+    delete context;
+    return nullptr;
+  }
   const Calling lock(*context);
   if (drydock::sim::verbs::Trace* trace = drydock::sim::verbs::TraceOfProcess()) {
     trace->OpenedNic(context, *context->nic);
@@ -280,18 +305,32 @@ ibv_context* ibv_open_device(ibv_device* device) {
   return &context->handle.verbs.context;
 }
 
-int ibv_close_device(ibv_context* context) {
+int ibv_close_device(ibv_context* ibv) {
+  Context& context = ContextOf(ibv);
   {
-    const drydock::sim::verbs::Closing lock(ContextOf(context));
+    const drydock::sim::verbs::Closing lock(context);
     if (!lock) return EBUSY;
     if (drydock::sim::verbs::Trace* trace = drydock::sim::verbs::TraceOfProcess())
-      trace->Closed(&ContextOf(context));
+      trace->Closed(&context);
     drydock::sim::verbs::Findings* const findings = (*Machine::Get())->findings();
-    if (findings != nullptr) findings->Closed(ContextOf(context));
+    if (findings != nullptr) findings->Closed(context);
+    drydock::sim::verbs::LeaveNic(context);
   }
-  delete &ContextOf(context);
+  close(ibv->async_fd);
+  delete &context;
   return 0;
 }
+
+// EFA's driver reports none but that the device is gone for good: a program waits for ever, or until
+// a signal ends its wait (EINTR).
+int ibv_get_async_event(ibv_context* context, ibv_async_event*) {
+  drydock::sim::verbs::WaitInVirtualTime(context->async_fd, ContextOf(context));
+  std::uint64_t nothing = 0;
+  if (read(context->async_fd, &nothing, sizeof nothing) >= 0) errno = EAGAIN;
+  return -1;
+}
+
+void ibv_ack_async_event(ibv_async_event*) {}
 
 int ibv_query_device(ibv_context* context, ibv_device_attr* attr) {
   drydock::sim::verbs::Fill(ContextOf(context), *attr);

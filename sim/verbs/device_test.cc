@@ -1,7 +1,9 @@
 // The attributes of devices: against the profile that the environment names.
 
+#include <fcntl.h>
 #include <infiniband/efadv.h>
 #include <infiniband/verbs.h>
+#include <poll.h>
 
 #include <array>
 #include <cerrno>
@@ -10,11 +12,13 @@
 #include <cstring>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "drydock/sim/profile/profile.h"
 #include "drydock/sim/verbs/newer_functions.h"
 #include "drydock/sim/verbs/testing/end.h"
 #include "drydock/sim/verbs/testing/profile_in_use.h"
+#include "drydock/sim/verbs/testing/repeated_alarm.h"
 #include "gtest/gtest.h"
 
 namespace drydock::sim_testing {
@@ -86,6 +90,7 @@ TEST(DeviceTest, ItsPort) {
   EXPECT_EQ(attr.state, IBV_PORT_ACTIVE);
   EXPECT_EQ(attr.max_msg_sz, Device().mtu);
   EXPECT_EQ(attr.gid_tbl_len, 1);
+  EXPECT_EQ(attr.lmc, 1);
   EXPECT_EQ(attr.link_layer, IBV_LINK_LAYER_UNSPECIFIED);
   // Four lanes of 25 or 50 Gbit/s, or eight of 50.
   const double gbps = ProfileInUse().link_gbps;
@@ -94,6 +99,16 @@ TEST(DeviceTest, ItsPort) {
   EXPECT_EQ(attr.port_cap_flags2, 0);
   EXPECT_EQ(ibv_query_port(context, 0, &attr), EINVAL);
   EXPECT_EQ(ibv_query_port(context, 2, &attr), EINVAL);
+
+  // Programs that were built later have a longer structure.
+  std::array<std::uint8_t, sizeof attr + 16> longer;
+  longer.fill(0xee);
+  ASSERT_EQ(verbs_get_ctx(context)->query_port(
+                context, 1, reinterpret_cast<ibv_port_attr*>(longer.data()), longer.size() - 8),
+            0);
+  EXPECT_TRUE(
+      std::all_of(longer.begin() + sizeof attr, longer.end() - 8, [](int b) { return b == 0; }));
+  EXPECT_EQ(longer[longer.size() - 8], 0xee);
 
   // The function behind the macro is for programs whose structure ends earlier.
   std::memset(&attr, 0xee, sizeof attr);
@@ -227,6 +242,75 @@ TEST(DeviceTest, TheDepthsOfQueues) {
   receive.max_recv_sge = device.max_wr_recv_sges + 1;
   EXPECT_EQ(MaxReceiveDepth(context, &receive, sizeof receive), -EINVAL);
   EXPECT_EQ(ibv_close_device(context), 0);
+}
+
+// A program waits for asynchronous events as it does on EFA: it can ask without waiting, watch the
+// descriptor, and leave by a signal.
+TEST(DeviceTest, AsynchronousEventsCanBeAwaitedAndNoneComes) {
+  ibv_context* context = OpenDevice(0);
+  ibv_async_event event{};
+  {
+    const RepeatedAlarm alarm;
+    EXPECT_EQ(ibv_get_async_event(context, &event), -1);
+    EXPECT_EQ(errno, EINTR);
+  }
+
+  const int flags = fcntl(context->async_fd, F_GETFL);
+  ASSERT_GE(flags, 0);
+  ASSERT_EQ(fcntl(context->async_fd, F_SETFL, flags | O_NONBLOCK), 0);
+  EXPECT_EQ(ibv_get_async_event(context, &event), -1);
+  EXPECT_EQ(errno, EAGAIN);
+  pollfd asked{.fd = context->async_fd, .events = POLLIN, .revents = 0};
+  EXPECT_EQ(poll(&asked, 1, 0), 0);
+  EXPECT_NE(fcntl(context->async_fd, F_GETFD) & FD_CLOEXEC, 0);
+  const int fd = context->async_fd;
+  EXPECT_EQ(ibv_close_device(context), 0);
+  EXPECT_EQ(fcntl(fd, F_GETFD), -1);
+}
+
+// The kernel destroys what is left of a device's file when it closes.
+TEST(DeviceTest, NothingOfAClosedDeviceIsReached) {
+  if (!Device().rdma_write) GTEST_SKIP() << "these NICs do not write";
+  End writer({.nic = 0});
+  std::vector<std::byte> memory(4096);
+  ibv_context* context = OpenDevice(1);
+  ibv_pd* domain = ibv_alloc_pd(context);
+  ibv_cq_ex* queue = MakeQueue(context, 16);
+  const EndOptions options;
+  ibv_qp* target =
+      MakeQueuePair(context, QueuePairAttributes(domain, queue, queue, options), options);
+  ASSERT_EQ(MakeReady(target), 0);
+  ibv_mr* region = ibv_reg_mr(domain, memory.data(), memory.size(),
+                              IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+  ASSERT_NE(region, nullptr);
+  ibv_ah_attr reached{};
+  reached.is_global = 1;
+  reached.port_num = 1;
+  ASSERT_EQ(ibv_query_gid(context, 1, 0, &reached.grh.dgid), 0);
+  ibv_ah* handle = ibv_create_ah(writer.domain, &reached);
+  reached.grh.dgid = writer.gid;
+  ASSERT_NE(ibv_create_ah(domain, &reached), nullptr);
+  const std::uint32_t key = region->rkey;
+  const std::uint32_t number = target->qp_num;
+
+  const auto write = [&] {
+    ibv_qp_ex* from = writer.extended;
+    ibv_wr_start(from);
+    from->wr_id = 1;
+    from->wr_flags = IBV_SEND_SIGNALED;
+    ibv_wr_rdma_write(from, key, reinterpret_cast<std::uintptr_t>(memory.data()));
+    ibv_wr_set_ud_addr(from, handle, number, End::kQkey);
+    ibv_wr_set_sge(from, writer.region->lkey, writer.address(0), 8);
+    EXPECT_EQ(ibv_wr_complete(from), 0);
+    return Await(writer.send_queue);
+  };
+  writer.memory[0] = std::byte{42};
+  EXPECT_EQ(write().status, IBV_WC_SUCCESS);
+  memory[0] = std::byte{0};
+  ASSERT_EQ(ibv_close_device(context), 0);
+  EXPECT_EQ(write().vendor_error, 9u);  // no such queue pair
+  EXPECT_EQ(memory[0], std::byte{0});
+  EXPECT_EQ(ibv_destroy_ah(handle), 0);
 }
 
 TEST(DeviceTest, NothingIsPinned) {

@@ -90,8 +90,9 @@ bool Queue::TakeDoorbell() {
   const std::uint32_t value = Load(doorbell_);
   if (value == taken_) return false;
   taken_ = value;
-  if (fabric::efa_queue::ReadCompletionDoorbell(value).arm && channel != nullptr) {
-    ring_->Arm();
+  const auto doorbell = fabric::efa_queue::ReadCompletionDoorbell(value);
+  if (doorbell.arm && channel != nullptr) {
+    ring_->ArmBehind(doorbell.consumed);
     Await(*this);
   }
   return true;
@@ -100,38 +101,42 @@ bool Queue::TakeDoorbell() {
 // ---- Calls of a program ----
 
 int QueryEfaRings(ibv_qp* ibv, WqAttr* sends, WqAttr* receives, std::uint32_t length) {
-  if (length < sizeof *sends || sends->comp_mask != 0 || receives->comp_mask != 0) return EINVAL;
+  if (length < offsetof(WqAttr, max_batch) + sizeof sends->max_batch) return EINVAL;
   QueuePair& queue_pair = QueuePairOf(ibv);
   const Calling lock(queue_pair.owner());
   sim::QueuePair& device = queue_pair.device();
   QueuePair::Doorbells& doorbells = queue_pair.MapRings();
-  *sends = {.comp_mask = 0,
-            .buffer = static_cast<std::uint8_t*>(device.send.Slot(0)),
-            .entry_size = static_cast<std::uint32_t>(device.send.format().entry_bytes()),
-            .num_entries = device.send.entries(),
-            .doorbell = &doorbells.send,
-            .max_batch = device.send.max_batch(),
-            .reserved = {}};
-  *receives = {.comp_mask = 0,
-               .buffer = static_cast<std::uint8_t*>(device.receive.memory()),
-               .entry_size = sizeof(fabric::efa_queue::ReceiveDescriptor),
-               .num_entries = device.receive.descriptors(),
-               .doorbell = &doorbells.receive,
-               .max_batch = device.receive.descriptors(),
-               .reserved = {}};
+  const WqAttr of_sends{
+      .comp_mask = 0,
+      .buffer = static_cast<std::uint8_t*>(device.send.Slot(0)),
+      .entry_size = static_cast<std::uint32_t>(device.send.format().entry_bytes()),
+      .num_entries = device.send.entries(),
+      .doorbell = &doorbells.send,
+      .max_batch = device.send.max_batch(),
+      .reserved = {}};
+  const WqAttr of_receives{.comp_mask = 0,
+                           .buffer = static_cast<std::uint8_t*>(device.receive.memory()),
+                           .entry_size = sizeof(fabric::efa_queue::ReceiveDescriptor),
+                           .num_entries = device.receive.descriptors(),
+                           .doorbell = &doorbells.receive,
+                           .max_batch = device.receive.descriptors(),
+                           .reserved = {}};
+  FillKnown(sends, length, of_sends);
+  FillKnown(receives, length, of_receives);
   return 0;
 }
 
 int QueryEfaQueue(ibv_cq* ibv, CqAttr* attr, std::uint32_t length) {
-  if (length < sizeof *attr || attr->comp_mask != 0) return EINVAL;
+  if (length < sizeof *attr) return EINVAL;
   Queue& queue = QueueOf(ibv);
   const Calling lock(queue.owner());
   const Queue::Mapping mapping = queue.MapRing();
-  *attr = {.comp_mask = 0,
-           .buffer = reinterpret_cast<std::uint8_t*>(mapping.entries),
-           .entry_size = 32,
-           .num_entries = static_cast<std::uint32_t>(queue.ring()->depth()),
-           .doorbell = mapping.doorbell};
+  const CqAttr filled{.comp_mask = 0,
+                      .buffer = reinterpret_cast<std::uint8_t*>(mapping.entries),
+                      .entry_size = 32,
+                      .num_entries = static_cast<std::uint32_t>(queue.ring()->depth()),
+                      .doorbell = mapping.doorbell};
+  FillKnown(attr, length, filled);
   return 0;
 }
 

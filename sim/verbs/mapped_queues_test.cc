@@ -175,6 +175,36 @@ TEST(MappedQueuesTest, ArmedDoorbellRaisesAnEvent) {
   EXPECT_EQ(ibv_close_device(context), 0);
 }
 
+// The word is looked at some time after it was written: what has come since is an event as well.
+TEST(MappedQueuesTest, ArmedDoorbellThatIsSeenLateRaisesAnEvent) {
+  ibv_context* context = OpenDevice(1);
+  ibv_comp_channel* channel = ibv_create_comp_channel(context);
+  {
+    End a({.nic = 0});
+    End b({.nic = 1, .channel = channel});
+    MappedQueue received(b.receive_queue);
+    pollfd asked{.fd = channel->fd, .events = POLLIN, .revents = 0};
+    const auto deliver = [&] {
+      EXPECT_EQ(b.Receive(1, {b.Segment(0, 64)}), 0);
+      EXPECT_EQ(a.Send(b, 2, {a.Segment(0, 8)}), 0);
+      EXPECT_EQ(Await(a.send_queue).status, IBV_WC_SUCCESS);
+    };
+    deliver();
+    received.Arm();  // as far as it has read: the entry is behind that
+    ASSERT_EQ(poll(&asked, 1, 20000), 1);
+    ibv_cq* told = nullptr;
+    void* cq_context = nullptr;
+    ASSERT_EQ(ibv_get_cq_event(channel, &told, &cq_context), 0);
+    ibv_ack_cq_events(told, 1);
+    EXPECT_TRUE(received.Poll().has_value());
+    deliver();
+    EXPECT_EQ(poll(&asked, 1, 50), 0);  // one event for one doorbell
+    EXPECT_TRUE(received.Poll().has_value());
+  }
+  EXPECT_EQ(ibv_destroy_comp_channel(channel), 0);
+  EXPECT_EQ(ibv_close_device(context), 0);
+}
+
 // The program's counters start at 0 again, and so do the device's.
 TEST(MappedQueuesTest, RingsOfAQueuePairThatIsResetStartAnew) {
   End sender({});
@@ -199,15 +229,20 @@ TEST(MappedQueuesTest, WhatCannotBeAskedIsRefused) {
   End end;
   WqAttr sends{};
   WqAttr receives{};
-  EXPECT_EQ(QueryEfaRings(end.queue_pair, &sends, &receives, sizeof sends - 1), EINVAL);
-  sends.comp_mask = 1;
-  EXPECT_EQ(QueryEfaRings(end.queue_pair, &sends, &receives, sizeof sends), EINVAL);
+  constexpr std::uint32_t kShortest = offsetof(WqAttr, reserved);
+  EXPECT_EQ(QueryEfaRings(end.queue_pair, &sends, &receives, kShortest - 1), EINVAL);
   CqAttr queue{};
   ibv_cq* cq = ibv_cq_ex_to_cq(end.send_queue);
   EXPECT_EQ(QueryEfaQueue(cq, &queue, sizeof queue - 1), EINVAL);
-  queue.comp_mask = 1;
-  EXPECT_EQ(QueryEfaQueue(cq, &queue, sizeof queue), EINVAL);
   EXPECT_EQ(end.Receive(1, {end.Segment(0, 8)}), 0);  // nothing was mapped
+
+  // What was in the structures means nothing: they are for answers.
+  std::memset(&sends, 0xee, sizeof sends);
+  std::memset(&queue, 0xee, sizeof queue);
+  EXPECT_EQ(QueryEfaRings(end.queue_pair, &sends, &receives, kShortest), 0);
+  EXPECT_EQ(sends.comp_mask, 0u);
+  EXPECT_EQ(QueryEfaQueue(cq, &queue, sizeof queue), 0);
+  EXPECT_EQ(queue.comp_mask, 0u);
 }
 
 // ---- Completion queues in a program's memory ----

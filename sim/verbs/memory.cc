@@ -74,6 +74,7 @@ ibv_mr* Register(ibv_pd* pd, void* address, std::size_t length, std::uint64_t io
       PageBytesOf(address, length));
   if (!keys.ok()) return Fail(absl::IsInvalidArgument(keys.status()) ? EINVAL : ENOMEM);
   ++static_cast<Domain*>(pd)->users;
+  context.regions.insert(keys->remote);
   auto* region = new MemoryRegion{};
   region->context = pd->context;
   region->pd = pd;
@@ -213,6 +214,7 @@ ibv_pd* ibv_alloc_pd(ibv_context* ibv) {
     errno = ENOMEM;
     return nullptr;
   }
+  context.domains.insert(*number);
   auto* domain = new Domain;
   domain->context = ibv;
   domain->ibv_pd::handle = *number;
@@ -234,6 +236,7 @@ int ibv_dealloc_pd(ibv_pd* pd) {
     domain->opened.reset();
     if (domain->protection == nullptr) {
       context.nic->admin().FreeDomain(domain->number);
+      context.domains.erase(domain->number);
     } else {
       --domain->protection->users;
       if (domain->thread != nullptr) --domain->thread->users;
@@ -281,6 +284,7 @@ int ibv_dereg_mr(ibv_mr* ibv) {
     const Closing lock(context);
     if (!lock) return EBUSY;
     context.nic->admin().DeregisterMemory(ibv->rkey);
+    context.regions.erase(ibv->rkey);
     if (Trace* trace = TraceOfProcess()) trace->Closed(ibv);
     region->opened.reset();
     --static_cast<Domain*>(ibv->pd)->users;
@@ -290,7 +294,7 @@ int ibv_dereg_mr(ibv_mr* ibv) {
 }
 
 ibv_ah* ibv_create_ah(ibv_pd* pd, ibv_ah_attr* attr) {
-  if (attr->is_global == 0 || attr->port_num != 1) {
+  if (attr->is_global == 0 || attr->port_num != 1 || attr->grh.sgid_index != 0) {
     errno = EINVAL;
     return nullptr;
   }
@@ -307,6 +311,7 @@ ibv_ah* ibv_create_ah(ibv_pd* pd, ibv_ah_attr* attr) {
   }
   if (Trace* trace = TraceOfProcess()) trace->NamedPeer(*context.nic, *number, gid);
   ++static_cast<Domain*>(pd)->users;
+  context.handles.insert(*number);
   auto* handle = new AddressHandle;
   handle->context = pd->context;
   handle->pd = pd;
@@ -326,6 +331,7 @@ int ibv_destroy_ah(ibv_ah* ah) {
     TellHandleClosing(context, handle->number, static_cast<Domain*>(handle->pd)->number);
     handle->opened.reset();
     context.nic->admin().DestroyAddressHandle(handle->number);
+    context.handles.erase(context.handles.find(handle->number));
     --static_cast<Domain*>(handle->pd)->users;
     context.host->Posted();
   }
@@ -335,7 +341,7 @@ int ibv_destroy_ah(ibv_ah* ah) {
 
 int efadv_query_ah(ibv_ah* ah, efadv_ah_attr* attr, std::uint32_t length) {
   if (length < offsetof(efadv_ah_attr, ahn) + sizeof attr->ahn) return EINVAL;
-  attr->comp_mask = 0;
+  std::memset(attr, 0, length);
   attr->ahn = static_cast<AddressHandle*>(ah)->number;
   return 0;
 }

@@ -91,6 +91,14 @@ inline bool RestIsZero(const void* structure, std::size_t known, std::size_t len
   return true;
 }
 
+// Gives a program `filled` in its structure of `length` bytes, which may be shorter or longer than
+// ours: members that we do not know are 0.
+template <typename Attr>
+void FillKnown(Attr* attr, std::size_t length, const Attr& filled) {
+  std::memset(static_cast<void*>(attr), 0, length);
+  std::memcpy(static_cast<void*>(attr), &filled, std::min(length, sizeof filled));
+}
+
 // ibv_buf: the result of ibv_alloc_buf beside the address.
 struct Buffer;
 

@@ -46,6 +46,10 @@ struct Context {
   Nic* nic = nullptr;
   std::vector<QueuePair*> queue_pairs;  // index = number; guarded by mutex(), as is the next
   std::set<Queue*> queues;              // that are open
+  // What the NIC holds beside them until it is closed or the device is; guarded by mutex().
+  std::set<std::uint32_t> regions;       // remote keys
+  std::multiset<std::uint16_t> handles;  // address handles
+  std::set<ProtectionDomain> domains;
   ContextHandle handle{};
 
   // Null: there is none of this number (any more).

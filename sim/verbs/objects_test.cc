@@ -375,6 +375,11 @@ TEST_F(ObjectsTest, AddressHandles) {
   errno = 0;
   EXPECT_EQ(ibv_create_ah(end_.domain, &attr), nullptr);
   EXPECT_EQ(errno, EINVAL);
+  attr.port_num = 1;
+  attr.grh.sgid_index = 1;  // a NIC has one GID
+  errno = 0;
+  EXPECT_EQ(ibv_create_ah(end_.domain, &attr), nullptr);
+  EXPECT_EQ(errno, EINVAL);
 }
 
 TEST_F(ObjectsTest, AHandleOfNobodyIsRefused) {
@@ -511,6 +516,8 @@ TEST_F(ObjectsTest, CompletionQueuesThatAreRefused) {
       {"extensions of EFA", EINVAL, [](auto&, auto& efa, auto&) { efa.comp_mask = 1; }},
       {"a structure that is too short", EINVAL,  // the first release had a mask and flags
        [](auto&, auto&, auto& length) { length = 2 * sizeof(std::uint64_t) - 1; }},
+      {"a vector that there is not, without a channel", EINVAL,
+       [](auto& attr, auto&, auto&) { attr.comp_vector = 5000; }},
   };
   for (const Case& test : cases) {
     ibv_cq_init_attr_ex attr{};
@@ -696,6 +703,15 @@ TEST_F(ObjectsTest, WhatAQueuePairHas) {
   EXPECT_EQ(now.cap.max_send_wr, attr.cap.max_send_wr);
   EXPECT_EQ(init.qp_context, this);
   EXPECT_EQ(init.send_cq, attr.send_cq);
+  EXPECT_EQ(ibv_query_qp(made, &now, IBV_QP_STATE | IBV_QP_AV, &init), EOPNOTSUPP);
+  ASSERT_EQ(Move(made, IBV_QPS_RESET), 0);
+  ASSERT_EQ(Move(made, IBV_QPS_INIT), 0);
+  ASSERT_EQ(Move(made, IBV_QPS_RTR), 0);
+  now.qp_state = IBV_QPS_RTS;
+  now.sq_psn = 12345;
+  ASSERT_EQ(ibv_modify_qp(made, &now, IBV_QP_STATE | IBV_QP_SQ_PSN), 0);
+  ASSERT_EQ(ibv_query_qp(made, &now, IBV_QP_SQ_PSN, &init), 0);
+  EXPECT_EQ(now.sq_psn, 12345u);
   EXPECT_EQ(ibv_destroy_qp(made), 0);
 }
 
@@ -860,7 +876,7 @@ TEST_F(ObjectsTest, WhatAMoveDoesNotTake) {
     EXPECT_EQ(modify(IBV_QPS_INIT, kIdentity | other), EOPNOTSUPP) << other;
   }
   attr.port_num = 2;
-  EXPECT_EQ(modify(IBV_QPS_INIT, kIdentity), EOPNOTSUPP);
+  EXPECT_EQ(modify(IBV_QPS_INIT, kIdentity), EINVAL);
   attr.port_num = 1;
   attr.pkey_index = 1;
   EXPECT_EQ(modify(IBV_QPS_INIT, kIdentity), EOPNOTSUPP);

@@ -277,8 +277,12 @@ std::uint64_t QueuePair::Ended(const efa::Completion& entry) {
   return static_cast<std::uint64_t>(request->context);
 }
 
+void QueuePair::LeaveNic() {
+  if (watch_ != 0) owner_.host->Unwatch(std::exchange(watch_, 0));
+  owner_.nic->admin().DestroyQueuePair(device_);
+}
+
 QueuePair::~QueuePair() {
-  if (mapped()) owner_.host->Unwatch(watch_);
   for (Counter* counter : counters_) --counter->users;
 }
 
@@ -354,6 +358,7 @@ int ibv_modify_qp(ibv_qp* ibv, ibv_qp_attr* attr, int given) {
     }
     device.rnr_retries = attr->rnr_retry;
   }
+  if ((mask & IBV_QP_SQ_PSN) != 0) queue_pair.sq_psn = attr->sq_psn;
   queue_pair.owner().host->Progress();
   if ((mask & IBV_QP_QKEY) != 0) {
     device.qkey = attr->qkey;
@@ -371,13 +376,17 @@ int ibv_modify_qp(ibv_qp* ibv, ibv_qp_attr* attr, int given) {
   return 0;
 }
 
-int ibv_query_qp(ibv_qp* ibv, ibv_qp_attr* attr, int, ibv_qp_init_attr* init) {
+int ibv_query_qp(ibv_qp* ibv, ibv_qp_attr* attr, int mask, ibv_qp_init_attr* init) {
+  constexpr int kKnown = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY |
+                         IBV_QP_SQ_PSN | IBV_QP_CAP | IBV_QP_RNR_RETRY;
+  if ((mask & ~kKnown) != 0) return Refuse("ibv_query_qp: attributes that EFA does not have");
   QueuePair& queue_pair = QueuePairOf(ibv);
   const Calling lock(queue_pair.owner());
   *attr = {};
   attr->qp_state = ibv->state;
   attr->cur_qp_state = ibv->state;
   attr->qkey = queue_pair.device().qkey;
+  attr->sq_psn = queue_pair.sq_psn;
   attr->rnr_retry = static_cast<std::uint8_t>(queue_pair.device().rnr_retries);
   attr->cap = queue_pair.cap();
   attr->port_num = 1;
@@ -401,7 +410,7 @@ int ibv_destroy_qp(ibv_qp* ibv) {
     queue_pair.Close();
     context.queue_pairs[number] = nullptr;
     queue_pair.opened.reset();
-    context.nic->admin().DestroyQueuePair(queue_pair.device());
+    queue_pair.LeaveNic();
     --static_cast<drydock::sim::verbs::Domain*>(ibv->pd)->users;
     context.host->Posted();
     delete &queue_pair;

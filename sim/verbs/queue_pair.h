@@ -55,7 +55,7 @@ class QueuePair : public ibv_qp_ex {
   // that does not say otherwise.
   QueuePair(Context& owner, sim::QueuePair& device_pair, const ibv_qp_init_attr_ex& attr,
             Queue& sends, Queue& receives);
-  // The device's queue pair may be gone already.
+  // LeaveNic comes first.
   ~QueuePair();
 
   Context& owner() const { return owner_; }
@@ -77,6 +77,8 @@ class QueuePair : public ibv_qp_ex {
   // Moves it. In RESET it forgets all that was posted, and is to the checks and the trace as one
   // that has closed.
   void Enter(ibv_qp_state state);
+  // The NIC has it no longer, and nothing looks at its doorbells; the program may have it still.
+  void LeaveNic();
   // The program is done with it: forgets its completions, and tells the checks and the trace.
   void Close();
   // How many more sends the ring takes.
@@ -105,6 +107,9 @@ class QueuePair : public ibv_qp_ex {
   std::vector<BuiltWork> built;
   int build_error = 0;
   std::atomic<std::uint32_t> unrung{0};  // requests of the session that is open
+
+  // --- What the driver keeps, and the device does not know ---
+  std::uint32_t sq_psn = 0;
 
   // --- For the checks ---
   Opened opened;
@@ -135,7 +140,7 @@ class QueuePair : public ibv_qp_ex {
   std::unique_ptr<Doorbells> doorbells_;  // null: not mapped
   RungBell rung_sends_;
   RungBell rung_receives_;
-  int watch_ = 0;  // the host's number for it
+  int watch_ = 0;  // the host's number for it; 0: not mapped
   std::vector<Counter*> counters_;
   std::uint32_t counted_ = 0;  // operations that one of them counts
 };

@@ -57,13 +57,12 @@ int CheckMove(ibv_qp_type type, ibv_qp_state now, const ibv_qp_attr& attr, unsig
         "ibv_modify_qp: attributes that EFA does not have (access rights, paths, "
         "time-outs...)");
   }
-  // The driver believes the program; the device would not.
+  // Before the driver sees it: linux-rdma drivers/infiniband/core/uverbs_cmd.c, modify_qp.
+  if ((mask & IBV_QP_PORT) != 0 && attr.port_num != 1) return EINVAL;
+  // The kernel takes the program's word for the current state; the device would not.
   if ((mask & IBV_QP_CUR_STATE) != 0 && attr.cur_qp_state != now) return EINVAL;
   const ibv_qp_state next = (mask & IBV_QP_STATE) != 0 ? attr.qp_state : now;
   if (!IsLegal(type, now, next, mask & ~unsigned{IBV_QP_STATE})) return EINVAL;
-  if ((mask & IBV_QP_PORT) != 0 && attr.port_num != 1) {
-    return Refuse("ibv_modify_qp: another port than 1");
-  }
   if ((mask & IBV_QP_PKEY_INDEX) != 0 && attr.pkey_index != 0) {
     return Refuse("ibv_modify_qp: another partition key than that of index 0");
   }

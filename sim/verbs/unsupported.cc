@@ -37,14 +37,6 @@ using namespace drydock::sim::verbs;  // NOLINT(build/namespaces)
 
 extern "C" {
 
-// ---- Asynchronous events: there is none ----
-
-int ibv_get_async_event(ibv_context*, ibv_async_event*) {
-  errno = Refuse("ibv_get_async_event: the simulated NICs have no events of their own");
-  return -1;
-}
-void ibv_ack_async_event(ibv_async_event*) {}
-
 ibv_srq* ibv_create_srq(ibv_pd*, ibv_srq_init_attr*) { return RefuseObject(kShared); }
 int ibv_modify_srq(ibv_srq*, ibv_srq_attr*, int) { return Refuse(kShared); }
 int ibv_query_srq(ibv_srq*, ibv_srq_attr*) { return Refuse(kShared); }

@@ -76,11 +76,6 @@ TEST_F(UnsupportedTest, EachKindIsSaidOnceWithItsReason) {
          sim::verbs::CompCntrInitAttr attr{};
          return object(sim::verbs::CreateCounter(context, &attr));
        }},
-      {"ibv_get_async_event", EOPNOTSUPP,
-       [&] {
-         ibv_async_event event{};
-         return ibv_get_async_event(context, &event) == 0 ? 0 : errno;
-       }},
       {"ibv_reg_mr: rights", EOPNOTSUPP,
        [&] {
          constexpr int kAtomics = IBV_ACCESS_REMOTE_ATOMIC;
