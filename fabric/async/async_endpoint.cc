@@ -89,7 +89,12 @@ void OperationAwaiter::OnDeadline(coro::TimerNode& timer) {
   self.Finish(expired);
 }
 
-void OperationAwaiter::Resolve(const Completion& completion) { Finish(completion); }
+void OperationAwaiter::Resolve(const Completion& completion) {
+  if (completion.error != ErrorCode::kCanceled) return Finish(completion);
+  Completion canceled = completion;
+  canceled.kind = kind();  // the slots, which end it with its endpoint, do not know it
+  Finish(canceled);
+}
 
 void OperationAwaiter::Finish(const Completion& completion) {
   DD_CHECK(state_ != State::kDone, "an operation ends twice: its coroutine would be resumed twice");

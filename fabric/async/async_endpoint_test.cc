@@ -205,6 +205,7 @@ TEST_F(AsyncEndpointTest, ClosingResolvesWhatIsAwaited) {
     };
     auto [received, closed] = co_await coro::WhenAll(receive(), close());
     EXPECT_EQ(received.error, ErrorCode::kCanceled);
+    EXPECT_EQ(received.kind, OperationKind::kReceive);
     EXPECT_THAT(closed, IsOk());
   };
   EXPECT_THAT(nodes_.loop.Run(main()), IsOk());

@@ -15,6 +15,7 @@
 #ifndef DRYDOCK_FABRIC_ASYNC_REQUEST_CHANNEL_H_
 #define DRYDOCK_FABRIC_ASYNC_REQUEST_CHANNEL_H_
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -50,6 +51,9 @@ struct RequestOptions {
   // A server's: how long a response may take to get away before it is dropped.
   coro::Duration response_timeout = std::chrono::seconds(1);
 
+  // A server's: responses under way to one client, at most. A response to a client that posts no
+  // receives keeps its buffer, also when it was dropped; the others' buffers are left.
+  std::size_t responses_per_client() const { return std::max<std::size_t>(1, window / 4); }
   std::size_t message_bytes() const { return sizeof(RequestHeader) + payload_bytes; }
   // Bytes of a registered buffer that a client or a server needs: half to send, half to receive.
   std::size_t memory_bytes() const { return 2 * window * message_bytes(); }
@@ -131,7 +135,9 @@ class RequestServer {
   RequestServer& operator=(const RequestServer&) = delete;
 
   // Answers requests of this session, to this peer. Those of other sessions are dropped.
-  void AddClient(std::uint64_t session, Peer client) { clients_[session] = client; }
+  void AddClient(std::uint64_t session, Peer client) {
+    clients_.insert_or_assign(session, Client{client, options_.responses_per_client()});
+  }
   void RemoveClient(std::uint64_t session) { clients_.erase(session); }
 
   // `function` answers a request; an error goes to the client, with as much of its words as fits.
@@ -152,6 +158,16 @@ class RequestServer {
 
  private:
   using Result = absl::StatusOr<std::vector<std::byte>>;
+
+  struct Client {
+    Client(Peer client, std::size_t most) : peer(client), responses(most) {}
+    // A response to it has not got away in time, and still has not: others would not, either.
+    bool takes_none() const { return late && responses.under_way() > 0; }
+
+    Peer peer;
+    OperationWindow responses;
+    bool late = false;  // the last response that ended had not got away in time
+  };
 
   struct Handler {
     std::size_t request_bytes = 0;
@@ -179,13 +195,15 @@ class RequestServer {
   coro::Task<absl::Status> Answer(OperationWindow::Permit permit, Message message,
                                   RequestMessage request);
   coro::NowTask<absl::Status> Reply(RequestHeader header, const Result& response);
+  // Null: there is no such client, or it takes no response.
+  Client* ClientToAnswer(std::uint64_t session);
 
   AsyncEndpoint& endpoint_;
   const RequestOptions options_;
   OperationWindow window_;
   BufferPool buffers_;
   MessageReceiver receiver_;
-  std::map<std::uint64_t, Peer> clients_;
+  std::map<std::uint64_t, Client> clients_;
   std::map<std::uint32_t, Handler> handlers_;
   RequestCounters counters_;
   coro::Scope answers_;  // last: its tasks use the rest

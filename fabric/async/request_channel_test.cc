@@ -184,6 +184,36 @@ TEST_F(RequestChannelTest, LateAndSecondResponsesAreRecognised) {
   Run(body);
 }
 
+// A client that asks all the time and never posts a receive: the others are answered as before.
+TEST_F(RequestChannelTest, AClientThatTakesNoResponsesCostsTheOthersNoBuffers) {
+  auto body = [&](RequestClient& client, RequestServer& server) -> coro::Task<absl::Status> {
+    CO_ASSIGN_OR_RETURN(const auto deaf, nodes_.a.OpenEndpoint());
+    CO_ASSIGN_OR_RETURN(const Peer peer, nodes_.b.Connect(deaf->address()));
+    server.AddClient(8, peer);
+    RequestHeader header;
+    header.session = 8;
+    header.type = Add::kMessageType;
+    CO_ASSIGN_OR_RETURN(const BufferRef request,
+                        nodes_.a.Allocate(sizeof(RequestHeader) + sizeof(Add)));
+    EncodeRequest(header, ToPayload(Add{1, 2}), request->bytes());
+    for (int i = 0; i < 40; ++i) {
+      const Completion sent = co_await deaf->Send(request, nodes_.a.peer(1));
+      CO_RETURN_IF_ERROR(deaf->ToStatus(sent, "send"));
+    }
+    co_await coro::Sleep(3s);
+    EXPECT_EQ(server.counters().unanswered, 40u);
+    for (std::uint64_t i = 0; i < 100; ++i) {
+      CO_ASSIGN_OR_RETURN(const Sum sum, co_await client.Call<Sum>(
+                                             Add{100, i}, coro::After(nodes_.loop.Now(), 100ms)));
+      EXPECT_EQ(sum.value, 100 + i);
+    }
+    EXPECT_EQ(server.counters().unanswered, 40u);
+    server.RemoveClient(8);
+    co_return absl::OkStatus();
+  };
+  Run(body);
+}
+
 // Every header with one byte changed, every length, and noise: at both ends, with a call under way.
 TEST_F(RequestChannelTest, BadBytesAreCountedAndDropped) {
   auto body = [&](RequestClient& client, RequestServer& server) -> coro::Task<absl::Status> {

@@ -71,12 +71,17 @@ coro::NowTask<RequestServer::Result> RequestServer::Respond(RequestMessage reque
 coro::NowTask<absl::Status> RequestServer::Reply(RequestHeader header, const Result& response) {
   OperationOptions options;
   options.deadline = coro::After(coro::EventLoop::Current().Now(), options_.response_timeout);
-  absl::StatusOr<BufferRef> buffer = co_await buffers_.Take(options.deadline);
-  const auto client = clients_.find(header.session);  // may have been removed meanwhile
-  if (!buffer.ok() || client == clients_.end()) {
+  const auto unanswered = [&] {
     ++counters_.unanswered;
-    co_return absl::OkStatus();
-  }
+    return absl::OkStatus();
+  };
+  Client* client = ClientToAnswer(header.session);
+  if (client == nullptr) co_return unanswered();
+  auto permit = co_await client->responses.Enter(options.deadline);
+  if (!permit.ok()) co_return unanswered();
+  absl::StatusOr<BufferRef> buffer = co_await buffers_.Take(options.deadline);
+  client = ClientToAnswer(header.session);  // the program may have removed it meanwhile
+  if (!buffer.ok() || client == nullptr) co_return unanswered();
   std::size_t length = 0;
   const std::span<std::byte> room = (*buffer)->bytes();
   if (response.ok()) {
@@ -89,10 +94,18 @@ coro::NowTask<absl::Status> RequestServer::Reply(RequestHeader header, const Res
     error.resize(EncodeError(response.status(), error));
     length = EncodeRequest(header, error, room);
   }
-  const BufferSlice message(*std::move(buffer), 0, length);
-  const Completion sent = co_await endpoint_.Send(message, client->second, options);
-  if (!sent.ok()) ++counters_.unanswered;
-  co_return absl::OkStatus();
+  const BufferSlice message = (*std::move(permit)).Over(BufferSlice(*std::move(buffer), 0, length));
+  const Completion sent = co_await endpoint_.Send(message, client->peer, options);
+  const auto answered = clients_.find(header.session);
+  if (answered != clients_.end()) {
+    answered->second.late = sent.error == ErrorCode::kDeadlineExceeded;
+  }
+  co_return sent.ok() ? absl::OkStatus() : unanswered();
+}
+
+RequestServer::Client* RequestServer::ClientToAnswer(std::uint64_t session) {
+  const auto client = clients_.find(session);
+  return client == clients_.end() || client->second.takes_none() ? nullptr : &client->second;
 }
 
 }  // namespace drydock::fabric::async

@@ -111,6 +111,14 @@ void TellReceive(const Entry& entry, const RequestSlot& slot, const fi_addr_t* s
   return true;
 }
 
+// What tcp reports of requests whose connection has gone (ofiwg/libfabric prov/tcp/src/xnet_ep.c):
+// cancelled, though nobody has taken them back; and of the receive that a message was coming into,
+// not connected.
+bool IsOfALostConnection(const RequestSlot& slot, int error) {
+  if (std::abs(error) == FI_ECANCELED) return !slot.what.taken_back;
+  return std::abs(error) == FI_ENOTCONN && IsReceive(slot.what.kind);
+}
+
 // The common fields of completions of the two most frequent kinds.
 constexpr Completion kOwnRequest{.context = Context{}};
 constexpr Completion kPeersWrite{.kind = OperationKind::kRemoteWrite, .immediate = 0};
@@ -202,6 +210,7 @@ ReadResult LibfabricCompletionQueue::Read(std::span<Completion> entries) {
 ReadResult LibfabricCompletionQueue::ReadNothing(ssize_t got, Completion& first) {
   if (got == -FI_EAVAIL) return ReadError(first);
   if (got != -FI_EAGAIN && got != 0) return {0, FromErrno(static_cast<int>(got))};
+  core_->orphans.clear();
   // Each look at shm's queue takes its cache lines from the peer that is about to write there.
   if (shares_memory_) SpinPause();
   if (core_->events != nullptr) core_->events->Look();
@@ -224,8 +233,7 @@ ReadResult LibfabricCompletionQueue::ReadError(Completion& completion) {
     return {};
   }
   completion.error = FromErrorEntry(is_efa, entry.err, entry.prov_errno);
-  // Only receives can be taken back: of the others, tcp says that when their connection has gone.
-  if (canceled && !is_efa && slot != nullptr && !IsReceive(completion.kind)) {
+  if (!is_efa && slot != nullptr && IsOfALostConnection(*slot, entry.err)) {
     completion.error = ErrorCode::kPeerAborted;
   }
   completion.provider_error = entry.prov_errno;

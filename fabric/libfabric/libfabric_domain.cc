@@ -82,9 +82,8 @@ QueueCore::QueueCore(std::shared_ptr<DomainCore> owner, Handle<fid_cq> handle, s
       depth(entries) {}
 
 void QueueCore::Adopt(std::unique_ptr<RequestSlots> slots) {
-  std::erase_if(orphans_, [](const auto& orphan) { return orphan->all_free(); });
   slots->Orphan();
-  if (!slots->all_free()) orphans_.push_back(std::move(slots));
+  if (!slots->all_free()) orphans.push_back(std::move(slots));
 }
 
 // ---- Memory ----

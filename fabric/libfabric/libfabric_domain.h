@@ -56,18 +56,17 @@ struct QueueCore {
             bool with_sources);
 
   std::shared_ptr<DomainCore> domain;
+  // Slots of endpoints that were closed with requests under way, which the library may have
+  // reported by then. An empty queue frees them: it reports nothing more of such an endpoint.
+  std::vector<std::unique_ptr<RequestSlots>> orphans;
   Handle<fid_cq> queue;
   ProviderEvents* const events;  // of the domain; null where it has none
   const bool tells_source;
   const bool immediates_name_receives;
   const std::size_t entry_bytes;  // of an fi_cq_tagged_entry, or of an fi_cq_data_entry
   std::size_t depth;
-  // Keeps the slots of an endpoint that was closed with requests under way: the library may still
-  // report them.
+  // The slots of an endpoint that was closed.
   void Adopt(std::unique_ptr<RequestSlots> slots);
-
- private:
-  std::vector<std::unique_ptr<RequestSlots>> orphans_;
 };
 
 // The peers of one address vector. A Peer is libfabric's number and a generation, so that a request

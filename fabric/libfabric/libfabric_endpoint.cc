@@ -420,6 +420,7 @@ ErrorCode LibfabricEndpoint::CancelReceive(Context context) {
   RequestSlot* slot = receives_->Find(context);
   if (slot == nullptr) return ErrorCode::kInvalidArgument;
   const ssize_t result = fi_cancel(&endpoint_.get()->fid, &slot->provider_memory);
+  if (result >= 0) slot->what.taken_back = true;
   // A receive that the provider does not find has its message already.
   if (result >= 0 || result == -FI_ENOENT) return ErrorCode::kOk;
   return FromErrno(static_cast<int>(result));

@@ -2,6 +2,7 @@
 
 #include "drydock/fabric/libfabric/libfabric_fabric.h"
 
+#include <malloc.h>
 #include <rdma/fi_errno.h>
 
 #include <array>
@@ -12,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "drydock/fabric/cancel.h"
 #include "drydock/fabric/counter_memory.h"
 #include "drydock/fabric/error_data.h"
 #include "drydock/fabric/libfabric/efa_counter.h"
@@ -701,6 +703,27 @@ TEST_F(LibfabricFabricTest, CompletionsOfAClosedEndpointAreDropped) {
   EXPECT_TRUE(fake.entries.empty());
 }
 
+// Many providers never report the requests of an endpoint that was closed.
+TEST_F(LibfabricFabricTest, AnEmptyQueueKeepsNothingOfClosedEndpoints) {
+  FakeLibfabric fake;
+  Opened opened;
+  ASSERT_THAT(Open(fake, opened), IsOk());
+  EndpointOptions options;
+  options.send_queue = options.receive_queue = opened.queue.get();
+  options.address_vector = opened.peers.get();
+  const auto in_use = [] { return mallinfo2().uordblks + mallinfo2().hblkhd; };
+  const std::size_t before = in_use();
+  for (int i = 0; i < 50; ++i) {
+    ASSERT_OK_AND_ASSIGN(opened.endpoint, opened.domain->OpenEndpoint(options));
+    EXPECT_EQ(opened.endpoint->Write(Write(opened, 1)), ErrorCode::kOk);
+    EXPECT_THAT(opened.endpoint->Close(), IsOk());
+    Completion entry;
+    EXPECT_EQ(opened.queue->Read({&entry, 1}).count, 0u);
+  }
+  // An endpoint has more than a thousand slots of some 100 bytes.
+  EXPECT_LT(in_use(), before + 500'000);
+}
+
 // The provider would refuse it by itself, and ring for none of those before it.
 TEST_F(LibfabricFabricTest, ABatchEndsBeforeABufferOfNoRegion) {
   FakeLibfabric fake;
@@ -723,26 +746,39 @@ TEST_F(LibfabricFabricTest, ABatchEndsBeforeABufferOfNoRegion) {
   EXPECT_EQ(fake.posts.back().flags & FI_MORE, 0u);
 }
 
-// What a lost connection ends on a software provider: only receives can be taken back.
-TEST_F(LibfabricFabricTest, ACancelledWriteOfASoftwareProviderIsItsPeersAbort) {
+// What a lost connection ends on a software provider: cancelled is a receive that was taken back.
+TEST_F(LibfabricFabricTest, WhatALostConnectionEndsOnASoftwareProviderIsItsPeersAbort) {
   FakeNic nic = FakeEfa();
   nic.provider = "soft";
   FakeLibfabric fake({nic});
   Opened opened;
   ASSERT_THAT(Open(fake, opened, "soft"), IsOk());
   EXPECT_EQ(opened.endpoint->Write(Write(opened, 1)), ErrorCode::kOk);
-  const RecvRequest receive{.buffer = opened.region->Local(), .context = Context{2}};
-  EXPECT_EQ(opened.endpoint->Recv(receive), ErrorCode::kOk);
-  std::array<Completion, 1> entry;
-  for (const ErrorCode expected : {ErrorCode::kPeerAborted, ErrorCode::kCanceled}) {
+  for (const int context : {2, 3, 4}) {
+    const RecvRequest receive{.buffer = opened.region->Local(), .context = Context(context)};
+    EXPECT_EQ(opened.endpoint->Recv(receive), ErrorCode::kOk);
+  }
+  auto* cancel = opened.endpoint->capability<fabric::Cancel>();
+  ASSERT_NE(cancel, nullptr);
+  EXPECT_EQ(cancel->CancelReceive(Context{4}), ErrorCode::kOk);
+  struct Case {
+    std::size_t post;
+    int error;
+    ErrorCode expected;
+  };
+  constexpr Case kCases[] = {{0, FI_ECANCELED, ErrorCode::kPeerAborted},
+                             {1, FI_ECANCELED, ErrorCode::kPeerAborted},
+                             {2, FI_ENOTCONN, ErrorCode::kPeerAborted},
+                             {3, FI_ECANCELED, ErrorCode::kCanceled}};
+  for (const Case& test : kCases) {
     FakeEntry failure{.failed = true};
-    const bool write = expected == ErrorCode::kPeerAborted;
-    failure.error.op_context = fake.posts[write ? 0 : 1].context;
-    failure.error.flags = write ? FI_RMA | FI_WRITE : FI_MSG | FI_RECV;
-    failure.error.err = FI_ECANCELED;
+    failure.error.op_context = fake.posts[test.post].context;
+    failure.error.flags = test.post == 0 ? FI_RMA | FI_WRITE : FI_MSG | FI_RECV;
+    failure.error.err = test.error;
     fake.entries.push_back(failure);
+    std::array<Completion, 1> entry;
     ASSERT_EQ(opened.queue->Read(entry).count, 1u);
-    EXPECT_EQ(entry[0].error, expected);
+    EXPECT_EQ(entry[0].error, test.expected) << test.post;
   }
 }
 

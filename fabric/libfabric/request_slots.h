@@ -34,8 +34,8 @@ enum class Report : std::uint8_t {
 struct What {
   Report report = Report::kNothing;
   OperationKind kind = OperationKind::kSend;
-  bool multi = false;  // a receive that takes several messages: one completion does not end it
-  std::uint8_t unused = 0;
+  bool multi = false;       // a receive that takes several messages: one completion does not end it
+  bool taken_back = false;  // a receive that the program has cancelled
 };
 
 // One request. Its address is the op_context that the library sees: the provider writes into

@@ -13,7 +13,7 @@
 
 #include "drydock/fabric/address.h"
 #include "drydock/fabric/error.h"
-#include "drydock/testing/efa_run/provider_node.h"
+#include "drydock/testing/two_processes/provider_node.h"
 
 namespace drydock::efa_run {
 namespace {
@@ -21,6 +21,7 @@ namespace {
 using fabric::Completion;
 using fabric::Context;
 using fabric::ErrorCode;
+using two_processes::ProviderNode;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMessageBytes = 4096;

@@ -19,7 +19,7 @@
 #include "drydock/fabric/fabric.h"
 #include "drydock/sim/hosts/testing/child_process.h"
 #include "drydock/sim/random.h"
-#include "drydock/testing/efa_run/provider_node.h"
+#include "drydock/testing/two_processes/provider_node.h"
 #include "gtest/gtest.h"
 
 namespace {
@@ -154,7 +154,7 @@ class Correspondent {
   }
 
   const std::uint64_t count_;
-  drydock::efa_run::ProviderNode node_{(kSends + kReceives) * kSlotBytes};
+  drydock::two_processes::ProviderNode node_{(kSends + kReceives) * kSlotBytes};
   drydock::fabric::Peer peer_{};
   std::vector<std::byte> pattern_;
   std::vector<std::size_t> idle_;  // slots of sends

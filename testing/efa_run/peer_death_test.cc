@@ -8,7 +8,7 @@
 #include "drydock/coro/steady_clock.h"
 #include "drydock/fabric/error.h"
 #include "drydock/sim/hosts/testing/child_process.h"
-#include "drydock/testing/efa_run/provider_node.h"
+#include "drydock/testing/two_processes/provider_node.h"
 #include "gtest/gtest.h"
 
 namespace drydock::efa_run {
@@ -20,6 +20,7 @@ using fabric::Context;
 using fabric::ErrorCode;
 using sim_testing::ChildProcess;
 using sim_testing::Talk;
+using two_processes::ProviderNode;
 
 constexpr std::size_t kMessageBytes = 4096;
 

@@ -1,13 +1,14 @@
-// One end of a conversation through libfabric's own provider `efa`, in a process of its own.
+// One end of a conversation through a provider of libfabric, in a process of its own.
 
-#ifndef DRYDOCK_TESTING_EFA_RUN_PROVIDER_NODE_H_
-#define DRYDOCK_TESTING_EFA_RUN_PROVIDER_NODE_H_
+#ifndef DRYDOCK_TESTING_TWO_PROCESSES_PROVIDER_NODE_H_
+#define DRYDOCK_TESTING_TWO_PROCESSES_PROVIDER_NODE_H_
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "drydock/fabric/fabric.h"
@@ -15,12 +16,13 @@
 #include "drydock/fabric/opened_nic.h"
 #include "drydock/sim/hosts/testing/child_process.h"
 
-namespace drydock::efa_run {
+namespace drydock::two_processes {
 
 // Everything that a program opens, and memory with every right. What cannot be opened ends the
 // process.
 struct ProviderNode {
-  explicit ProviderNode(std::size_t memory_bytes) : memory(memory_bytes) {}
+  explicit ProviderNode(std::size_t memory_bytes, const std::string& provider = "efa")
+      : fabric(fabric::libfabric::OpenLibfabric(provider).value()), memory(memory_bytes) {}
   ~ProviderNode() { nic.endpoint.reset(); }  // before its memory
   ProviderNode(const ProviderNode&) = delete;
   ProviderNode& operator=(const ProviderNode&) = delete;
@@ -37,7 +39,7 @@ struct ProviderNode {
     return nic.peers->Insert(*fabric::Address::FromBytes({far.bytes.data(), far.size})).value();
   }
 
-  std::unique_ptr<fabric::Fabric> fabric = fabric::libfabric::OpenLibfabric("efa").value();
+  std::unique_ptr<fabric::Fabric> fabric;
   fabric::OpenedNic nic = fabric::OpenNic(*fabric).value();
   std::vector<std::byte> memory;
   std::unique_ptr<fabric::MemoryRegion> region =
@@ -50,6 +52,6 @@ struct ProviderNode {
   };
 };
 
-}  // namespace drydock::efa_run
+}  // namespace drydock::two_processes
 
-#endif  // DRYDOCK_TESTING_EFA_RUN_PROVIDER_NODE_H_
+#endif  // DRYDOCK_TESTING_TWO_PROCESSES_PROVIDER_NODE_H_
