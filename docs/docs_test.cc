@@ -246,6 +246,20 @@ TEST(DocsTest, EveryTargetThatAPageNamesExists) {
   EXPECT_GT(named, 10);
 }
 
+// A table that is headed "File" is the way into its folder: no header is missing.
+TEST(DocsTest, TablesOfFilesNameEveryHeader) {
+  const std::regex file_table(R"((^|\n)\| File \|)");
+  for (const fs::path& page : FilesNamed("README.md")) {
+    const std::string text = ReadFile(Root() / page);
+    if (!std::regex_search(text, file_table)) continue;
+    for (const auto& entry : fs::directory_iterator((Root() / page).parent_path())) {
+      const std::string name = entry.path().filename().string();
+      if (entry.path().extension() != ".h") continue;
+      EXPECT_NE(text.find(name), std::string::npos) << page << " does not name " << name;
+    }
+  }
+}
+
 TEST(DocsTest, EveryPageOfDocsThatATextNamesExists) {
   static const std::regex kPage("(?:^|[^/\\w])(docs/(?:decisions/)?[\\w-]+\\.md)");
   for (const fs::path& file : TextFiles()) {

@@ -40,16 +40,17 @@ enum class AtomicOperation : std::uint8_t {
   kCompareSwap,  // replaces where the old value equals `compare`
 };
 
-// Applies `operation` to operand.length_bytes / SizeOf(type) consecutive values at `target`, which
-// is aligned to the type. The operand needs Access::kWrite here, the target Access::kRemoteWrite,
-// and Access::kRemoteRead where values are fetched. Operand, compare and result have one length;
-// `result` receives the values from before.
+// Applies `operation` to consecutive values at `target`, which is aligned to the type. The length of
+// the operand, for kRead that of the result, divided by SizeOf(type) is their number; all buffers
+// that are there have that length. Rights: the operand and `compare` need Access::kWrite here, the
+// result Access::kRead; the target needs Access::kRemoteWrite, and kRemoteRead as well where values
+// are fetched; for kRead it needs kRemoteRead alone.
 struct AtomicRequest {
   AtomicOperation operation = AtomicOperation::kSum;
   AtomicType type = AtomicType::kUint64;
   LocalBuffer operand;                 // empty for kRead
   std::optional<LocalBuffer> compare;  // kCompareSwap only
-  // Receives the values from before; always set for kRead and kCompareSwap. Needs Access::kRead.
+  // Receives the values from before; always set for kRead and kCompareSwap.
   std::optional<LocalBuffer> result;
   RemoteBuffer target;
   Peer peer{};
@@ -63,12 +64,13 @@ class Atomics {
   virtual ~Atomics() = default;
 
   // Completes with kind kAtomic. Errors of the post: as Endpoint's; kUnsupported: this operation on
-  // this type; kInvalidArgument: lengths that differ, are no multiple of the type, or a field that
-  // the operation wants is missing; kMessageTooLong: over MaxAtomicBytes. A bad remote key or range
+  // this type; kInvalidArgument: a length is 0, differs, or is no multiple of the type; the target is
+  // not aligned; a buffer is missing, or means nothing to this operation; kMessageTooLong: over MaxAtomicBytes. A bad remote key or range
   // arrives as a failed completion (kRemoteAccess).
   [[nodiscard]] virtual ErrorCode Atomic(const AtomicRequest& request) = 0;
 
-  // Most bytes of an operand; 0: this operation on this type is not supported.
+  // Most bytes of a buffer; 0: this operation on this type is not supported. Also 0 for kRead and
+  // kCompareSwap without `fetching`: they always fetch.
   virtual std::size_t MaxAtomicBytes(AtomicOperation operation, AtomicType type,
                                      bool fetching) const = 0;
 };

@@ -5,7 +5,7 @@
 // behaviour by it. A *power* is a small interface that a caller asks an object for, by type; null
 // means that the object lacks it:
 //
-//   if (auto* blocking = queue.capability<fabric::BlockingWait>()) blocking->Wait(deadline);
+//   if (auto* blocking = queue.power<fabric::BlockingWait>()) blocking->Wait(deadline);
 
 #ifndef DRYDOCK_FABRIC_CAPABILITY_H_
 #define DRYDOCK_FABRIC_CAPABILITY_H_
@@ -91,7 +91,7 @@ class Capable {
 
   // The power P of this object, or null if it lacks it. Valid as long as the object.
   template <typename P>
-  P* capability() {
+  P* power() {
     return static_cast<P*>(QueryPower(P::kPower));
   }
 

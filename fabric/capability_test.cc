@@ -49,11 +49,11 @@ class Jumper : public Capable {
 
 TEST(CapabilityTest, PowersAreAskedForByTypeAndMayBeRefused) {
   Jumper jumper;
-  ASSERT_NE(jumper.capability<Jump>(), nullptr);
-  EXPECT_EQ(jumper.capability<Jump>()->height, 3);
-  EXPECT_EQ(jumper.capability<Swim>(), nullptr);
+  ASSERT_NE(jumper.power<Jump>(), nullptr);
+  EXPECT_EQ(jumper.power<Jump>()->height, 3);
+  EXPECT_EQ(jumper.power<Swim>(), nullptr);
   Capable plain;
-  EXPECT_EQ(plain.capability<Jump>(), nullptr);
+  EXPECT_EQ(plain.power<Jump>(), nullptr);
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 //   alignas(8) std::uint64_t arrived = 0;
 //   fabric::CounterMemory memory;
 //   memory.successes = {.data = reinterpret_cast<std::byte*>(&arrived), .length_bytes = 8};
-//   auto* power = domain.capability<fabric::CountersInMemory>();   // null: there are none
+//   auto* power = domain.power<fabric::CountersInMemory>();   // null: there are none
 //   auto counter = power->OpenCounterIn(memory);                   // bind it as any other
 //
 // EFA promises little: a number is raised after the bytes of the operation that it counts are

@@ -1,7 +1,7 @@
 // The provider's own data on a failed completion: a power of completion queues.
 //
 //   fabric::ErrorData data;  // zeroed: what it holds is read
-//   queue.capability<fabric::ErrorDetails>()->ReadErrorData(completion, data);
+//   queue.power<fabric::ErrorDetails>()->ReadErrorData(completion, data);
 //   Log(data.data, data.size_bytes);  // before the queue is asked again
 
 #ifndef DRYDOCK_FABRIC_ERROR_DATA_H_

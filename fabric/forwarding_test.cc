@@ -33,7 +33,7 @@ TEST(ForwardingTest, EndpointForwardsEveryCallOnce) {
   EXPECT_EQ(endpoint.Read(ReadRequest{}), ErrorCode::kClosed);
   EXPECT_EQ(endpoint.address().ToHex(), "ab");
   EXPECT_THAT(endpoint.Close(), StatusIs(absl::StatusCode::kAborted));
-  EXPECT_EQ(endpoint.capability<BlockingWait>(), nullptr);
+  EXPECT_EQ(endpoint.power<BlockingWait>(), nullptr);
 }
 
 // A decorator of two functions: it counts posts, and everything else goes through.

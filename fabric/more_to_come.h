@@ -1,6 +1,6 @@
 // A batch over several posts: a power of endpoints whose backend can leave the NIC unrung.
 //
-//   auto* batch = endpoint.capability<fabric::MoreToCome>();
+//   auto* batch = endpoint.power<fabric::MoreToCome>();
 //   batch->SetMoreToCome(true);
 //   endpoint.Write(first);        // waits at the endpoint
 //   batch->SetMoreToCome(false);

@@ -1,7 +1,7 @@
 // Messages that choose their receive by a tag: a power of endpoints whose NIC has
 // Capability::kTaggedMessages.
 //
-//   auto* tagged = endpoint.capability<fabric::TaggedMessages>();
+//   auto* tagged = endpoint.power<fabric::TaggedMessages>();
 //   if (tagged == nullptr) return ...;   // efa-direct: the device matches nothing
 
 #ifndef DRYDOCK_FABRIC_TAGGED_MESSAGES_H_

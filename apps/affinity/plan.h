@@ -47,14 +47,14 @@ gpu::topology::Machine WithNics(gpu::topology::Machine machine,
 std::vector<std::size_t> ChooseNics(const gpu::topology::Machine& machine, std::size_t most);
 
 // Seats for these NICs. Near: on the NIC's NUMA node, with its share of the node's CPUs. Far: the
-// same on another node. None: nothing is chosen. A NIC of which no node is told counts as one of
-// the first. Where the machine has one node or none, far is near.
+// same on another node. None: nothing is chosen. A NIC whose node is not known counts as one of
+// the first node. Where the machine has one node or none, far is near.
 std::vector<Seat> PlanSeats(const gpu::topology::Machine& machine,
                             std::span<const std::size_t> nics, Policy policy);
 
-// Seats of a run without a policy, on a simulated machine: one thread fills all memory,
-// and so it is all on the first node; the threads then are where the scheduler puts them, drawn
-// from `seed`.
+// Seats of a run without a policy, on a simulated machine: all memory is on the first node, where one
+// thread has filled it; the node of each thread, which the scheduler would choose, is drawn from
+// `seed`.
 void DrawSeats(const gpu::topology::Machine& machine, std::uint64_t seed, std::span<Seat> seats);
 
 }  // namespace drydock::apps::affinity

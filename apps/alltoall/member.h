@@ -176,7 +176,7 @@ class Member {
                                      coro::Time deadline);
   static coro::Task<absl::Status> AwaitRows(Expectation& expected, coro::Time deadline);
   void Fill(const MoeInput& input);
-  // No answer is right because an earlier one was.
+  // Clears the answers, so that a stale one cannot pass for a right one.
   void ForgetAnswers();
   void Answer(const Routes& routes);
   void CountWrong(const MoeInput& input, const Routes& routes);

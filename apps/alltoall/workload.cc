@@ -19,7 +19,7 @@ struct NamedRouting {
 constexpr std::array<NamedRouting, 3> kRoutings = {
     {{Routing::kUniform, "uniform"}, {Routing::kSkewed, "skewed"}, {Routing::kOne, "one"}}};
 
-// So many of its tokens a rank has. One rank has none, another one has all.
+// The number of tokens that a rank has. With skewed routing one rank has none and the next has all.
 std::uint32_t TokensOf(const Workload& workload, std::uint32_t rank, std::uint64_t key) {
   const MoeShape& shape = workload.shape;
   if (workload.routing != Routing::kSkewed || shape.ranks == 1) return shape.tokens;

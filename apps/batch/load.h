@@ -46,7 +46,7 @@ std::uint64_t PlacesOf(const Load& load);
 // Bytes of that memory: the places, and one more that only the warm-up writes to.
 std::uint64_t MemoryOf(const Load& load);
 
-// A GPU's pages are moved by transfers of this many pages, the last one fewer; and their number.
+// Pages of one transfer (the last may have fewer), and the number of transfers for each GPU.
 std::uint32_t PagesOfTransfer(const Load& load);
 std::uint32_t TransfersOf(const Load& load);
 

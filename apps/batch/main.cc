@@ -123,7 +123,7 @@ absl::StatusOr<Load> LoadFromFlags() {
   return load;
 }
 
-// What was left to the program is filled in; the whole is looked at.
+// Fills in the sizes that were left at 0, and checks all of them.
 absl::Status Complete(Load& load, std::size_t gpus, std::size_t nics_per_gpu, std::uint64_t pages,
                       bool simulated) {
   if (load.gpus == 0) load.gpus = gpus;
@@ -161,7 +161,7 @@ absl::StatusOr<int> Deliver(const Render& render, bool correct) {
 }
 
 absl::StatusOr<int> Deliver(const Report& report) {
-  return Deliver([&](Format format) { return ToText(report, format); }, report.result.correct);
+  return Deliver([&](Format format) { return Render(report, format); }, report.result.correct);
 }
 
 absl::StatusOr<int> Simulate(const ChosenWorld& world, const std::vector<std::string>& positional,
@@ -191,7 +191,7 @@ absl::StatusOr<int> Simulate(const ChosenWorld& world, const std::vector<std::st
                                  "threads", "pin", "shard", "lazy", "warm-up", "timeout"},
                                 "is for one load: without --steps"));
     ASSIGN_OR_RETURN(const std::vector<Step> steps, RunSteps(run, load.pages));
-    return Deliver([&](Format format) { return ToText(where, steps, format); }, true);
+    return Deliver([&](Format format) { return Render(where, steps, format); }, true);
   }
   RETURN_IF_ERROR(Complete(load, GpuCount(*choice.profile), NicsPerGpu(*choice.profile),
                            kSimulatedPages, true));
@@ -225,28 +225,41 @@ absl::StatusOr<int> Send(const BackendChoice& choice, const TwoProcessRun& run,
 
 // One rank of a launcher: a receiver, or the sender to the rank before it.
 absl::StatusOr<int> RunLaunched(const BackendChoice& choice, TwoProcessRun run, const Load& load,
-                                const Launch& launch) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<LaunchedPairs> pairs, LaunchedPairs::Join(launch));
-  run.log("pair", pairs->Describe());
-  if (!pairs->receives()) {
-    ASSIGN_OR_RETURN(const coro::TcpAddress to, pairs->FindReceiver(load.timeout));
+                                LaunchedPairs& pairs) {
+  run.log("pair", pairs.Describe());
+  if (!pairs.receives()) {
+    ASSIGN_OR_RETURN(const coro::TcpAddress to, pairs.FindReceiver(load.timeout));
     return Send(choice, run, to, load);
   }
-  run.announce = [&](const coro::TcpAddress& at) { return pairs->Announce(at, load.timeout); };
+  run.announce = [&](const coro::TcpAddress& at) { return pairs.Announce(at, load.timeout); };
   return Receive(run, coro::TcpAddress::Any(0), load);
+}
+
+// The launcher's, where one has started this process; null: a person has.
+absl::StatusOr<std::unique_ptr<LaunchedPairs>> FindPairs() {
+  const std::optional<Launch> launch = FindLaunch();
+  if (!launch.has_value()) return nullptr;
+  if (absl::GetFlag(FLAGS_listen) != kListen) {
+    return BadInput("--listen is for processes that nobody started together");
+  }
+  return LaunchedPairs::Join(*launch);
 }
 
 absl::StatusOr<int> RunForReal(const ChosenWorld& world, const std::vector<std::string>& positional,
                                MetricsRun* metrics) {
   BackendChoice& choice = world.choice;
   if (metrics != nullptr) choice.fabric = metrics->Watch(std::move(choice.fabric));
-  choice.fabric =
-      world.trace.Wrap(std::move(choice.fabric), positional.empty() ? "receiver" : "sender");
   if (absl::GetFlag(FLAGS_steps)) return BadInput("--steps are simulated: without --provider");
   ASSIGN_OR_RETURN(const std::size_t first_nic, FindNic(*choice.fabric, world.backend.nic));
   const bool efa = choice.fabric->nics()[first_nic].address_format == "FI_ADDR_EFA";
   ASSIGN_OR_RETURN(Load load, LoadFromFlags());
   RETURN_IF_ERROR(Complete(load, 1, efa ? choice.fabric->nics().size() : 2, kMeasuredPages, false));
+  std::unique_ptr<LaunchedPairs> pairs;
+  if (positional.empty()) {
+    ASSIGN_OR_RETURN(pairs, FindPairs());
+  }
+  const bool receives = pairs == nullptr ? positional.empty() : pairs->receives();
+  choice.fabric = world.trace.Wrap(std::move(choice.fabric), receives ? "receiver" : "sender");
   TwoProcessRun run;
   run.fabric = choice.fabric.get();
   run.seed = world.backend.seed;
@@ -256,13 +269,7 @@ absl::StatusOr<int> RunForReal(const ChosenWorld& world, const std::vector<std::
                                                           absl::string_view text) {
     if (speaks) std::cout << absl::StrFormat("%-10s %s", label, text) << std::endl;
   };
-  const std::optional<Launch> launch = FindLaunch();
-  if (positional.empty() && launch.has_value()) {
-    if (absl::GetFlag(FLAGS_listen) != kListen) {
-      return BadInput("--listen is for processes that nobody started together");
-    }
-    return RunLaunched(choice, run, load, *launch);
-  }
+  if (pairs != nullptr) return RunLaunched(choice, run, load, *pairs);
   if (positional.empty()) {
     RETURN_IF_ERROR(
         RefuseFlags({"json", "csv", "svg"}, "is for the sender's result: give an address"));

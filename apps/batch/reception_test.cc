@@ -16,6 +16,7 @@
 #include "drydock/apps/common/frames.h"
 #include "drydock/coro/epoll_selector.h"
 #include "drydock/coro/event_loop.h"
+#include "drydock/coro/sleep.h"
 #include "drydock/coro/status_macros.h"
 #include "drydock/coro/steady_clock.h"
 #include "drydock/coro/task.h"
@@ -63,11 +64,14 @@ class ReceptionTest : public ::testing::Test {
     for (std::size_t i = 0; i < count; ++i) callers.push_back(Connect());
     return callers;
   }
-  absl::StatusOr<Caller> Await(coro::Duration longest = kLongest) {
+  coro::Task<absl::StatusOr<Caller>> AwaitFirst(coro::Duration longest) {
     const LogLine log = [this](absl::string_view, absl::string_view text) {
       lines_.emplace_back(text);
     };
-    return loop_.Run(AwaitSender(listener_, log, clock_.Now() + longest));
+    return AwaitSender(listener_, log, clock_.Now() + longest);
+  }
+  absl::StatusOr<Caller> Await(coro::Duration longest = kLongest) {
+    return loop_.Run(AwaitFirst(longest));
   }
   // What a caller was told; its connection's end otherwise.
   absl::StatusOr<std::string> RefusalOf(const coro::Descriptor& caller) {
@@ -149,11 +153,24 @@ rlim_t NextDescriptor() {
   return static_cast<rlim_t>(next);
 }
 
-// Those that hold the descriptors go, sooner or later: the receiver waits for that.
+// Without descriptors the receiver waits until a caller gives one back.
 TEST_F(ReceptionTest, MoreCallersThanDescriptors) {
-  const auto silent = SilentCallers(8);
+  auto silent = SilentCallers(8);
+  const coro::Descriptor sender = Call(Greeting(9));  // behind all of them
+  const auto some_go = [&]() -> coro::Task<absl::Status> {
+    co_await coro::Sleep(200ms);
+    silent.clear();
+    co_return absl::OkStatus();
+  };
+  const auto both = [&]() -> coro::Task<absl::StatusOr<Caller>> {
+    auto [found, gone] = co_await coro::WhenAll(AwaitFirst(kLongest), some_go());
+    CO_RETURN_IF_ERROR(gone);
+    co_return std::move(found);
+  };
   const DescriptorLimit limit(NextDescriptor() + 4);
-  EXPECT_THAT(Await(300ms), StatusIs(absl::StatusCode::kDeadlineExceeded));
+  EXPECT_THAT(Await(100ms), StatusIs(absl::StatusCode::kDeadlineExceeded));
+  ASSERT_OK_AND_ASSIGN(const Caller found, loop_.Run(both()));
+  EXPECT_EQ(found.hello.seed, 9u);
 }
 
 TEST_F(ReceptionTest, NoDescriptorForAnybody) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -237,7 +236,7 @@ std::string StepSvg(const std::string& where, const std::vector<Step>& steps) {
 
 }  // namespace
 
-std::string ToText(const Report& report, Format format) {
+std::string Render(const Report& report, Format format) {
   switch (format) {
     case Format::kJson:
       return ToJson(report);
@@ -251,7 +250,7 @@ std::string ToText(const Report& report, Format format) {
   return Text(report);
 }
 
-std::string ToText(const std::string& where, const std::vector<Step>& steps, Format format) {
+std::string Render(const std::string& where, const std::vector<Step>& steps, Format format) {
   if (format == Format::kSvg) return StepSvg(where, steps);
   if (format == Format::kJson) {
     Json json = {{"fabric", where}, {"simulated", true}};

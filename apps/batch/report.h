@@ -24,8 +24,8 @@ struct Report {
   BatchResult result;
 };
 
-std::string ToText(const Report& report, Format format);
-std::string ToText(const std::string& where, const std::vector<Step>& steps, Format format);
+std::string Render(const Report& report, Format format);
+std::string Render(const std::string& where, const std::vector<Step>& steps, Format format);
 
 }  // namespace drydock::apps::batch
 

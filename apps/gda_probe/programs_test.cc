@@ -153,6 +153,7 @@ TEST(HelpTest, AllTeach) {
   EXPECT_THAT(kPut.Output({"--help"}), AllOf(StartsWith("gda_put: "), HasSubstr("--kernel")));
   EXPECT_THAT(kInterchange.Output({"--help"}),
               AllOf(StartsWith("interchange: "), HasSubstr("--peer-device")));
+  EXPECT_THAT(kRanks.Output({"--help"}), AllOf(StartsWith("gda_ranks: "), HasSubstr("--work")));
 }
 
 }  // namespace

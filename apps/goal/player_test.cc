@@ -195,7 +195,7 @@ TEST(PlayerTest, AReceiveHasRoomForMoreThanAMessage) {
   EXPECT_EQ(result.ranks[1].operations, 1u);
 }
 
-// As if each message and each receive were looked at in turn.
+// The result is that of a search through all messages and receives, one after the other.
 TEST(PlayerTest, ReceivesOfAnyTakeTheFirstMessageThatFits) {
   // Messages of growing size are here before their receives; each has room for its own only.
   const std::string sends =
@@ -205,13 +205,13 @@ TEST(PlayerTest, ReceivesOfAnyTakeTheFirstMessageThatFits) {
   text.replace(text.find("send 1b"), 0, "a: ");
   absl::StrAppend(&text,
                   "w: calc 1000000000\nk: recv 2b from 1 tag 2\nl: recv 1b from -1 tag -1\n"
-                  "m: recv 4b from -1 tag 2\nn: recv 3b from 1 tag -1\nk requires w\nk requires "
-                  "w\nl requires k\n"
-                  "m requires l\nn requires m\n}");
+                  "m: recv 4b from -1 tag 2\nn: recv 3b from 1 tag -1\nk requires w\n"
+                  "l requires k\nm requires l\nn requires m\n}");
   EXPECT_EQ(Played(Read(text)).unreceived, 0u);
 }
 
-// Though one that was taken by its name is still in the lines of those that take any.
+// A message that a receive with its tag has taken is still in the line of those that take any, which
+// pass over it.
 TEST(PlayerTest, AReceiveOfAnyTakesNoMessageThatIsGone) {
   const PlayResult result =
       Played(Read("num_ranks 2\nrank 1 {\na: send 1b to 0 tag 1\nb: send 2b to 0 tag 2\n"
@@ -302,8 +302,9 @@ TEST_P(CollectiveTest, TakesAsLongByFlowsAsByPacketsForATenthOfTheEvents) {
   }
 }
 
-// Pieces of two messages of one NIC that left in an order as random as that of packets made a tree
-// of short messages 8 % faster, and a ring, in which a late rank gets later, a third slower.
+// The pieces of messages of one NIC have to take turns: in an order as random as that of packets a
+// tree of short messages is 8 % too fast, and a ring, in which a late rank gets later, a third too
+// slow.
 TEST(FlowTest, MessagesOfFewPiecesTakeNearlyAsLong) {
   ASSERT_OK_AND_ASSIGN(const Schedule tree, MakePattern("tree", {.ranks = 64, .bytes = 1 << 20}));
   for (const char* profile : {"small", "p5", "p5en"}) {

@@ -120,7 +120,7 @@ void OperationAwaiter::Cancel(coro::Cancellation& cancellation) {
 }
 
 bool OperationAwaiter::TakeBack() {
-  auto* cancel = endpoint_.endpoint_->capability<fabric::Cancel>();
+  auto* cancel = endpoint_.endpoint_->power<fabric::Cancel>();
   return cancel != nullptr && cancel->CancelReceive(context_) == ErrorCode::kOk;
 }
 

@@ -17,7 +17,7 @@ constexpr std::size_t kMostErrorTexts = 64;
 
 CompletionDispatcher::CompletionDispatcher(coro::EventLoop& loop,
                                            std::unique_ptr<CompletionQueue> queue)
-    : loop_(loop), queue_(std::move(queue)), resumes_(queue_->capability<trace::ResumeListener>()) {
+    : loop_(loop), queue_(std::move(queue)), resumes_(queue_->power<trace::ResumeListener>()) {
   loop_.AddSelector(*this);
 }
 
@@ -72,7 +72,7 @@ void CompletionDispatcher::QueueFailed(ErrorCode error) {
 }
 
 bool CompletionDispatcher::Wait(coro::Time deadline) {
-  auto* blocking = queue_->capability<BlockingWait>();
+  auto* blocking = queue_->power<BlockingWait>();
   if (blocking == nullptr) return false;
   blocking->Wait(deadline);
   return true;

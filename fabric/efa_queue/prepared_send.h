@@ -29,13 +29,13 @@ class PreparedSend {
         long_request_ids_(format.long_request_ids) {
     SendWork nameless = work;
     nameless.request_id = 0;
-    format.wide = false;  // the other half of a wide entry is zeros
+    format.wide = false;  // the other half of a wide entry is the caller's
     EncodeSend(nameless, format, /*phase=*/0, words_);
   }
 
   // Writes the first kBytes of the entry to `entry` (8-byte aligned), with this phase and request
-  // id, the local address moved on by `local_offset` and the remote one by `remote_offset` bytes. A
-  // wide entry's other half is zeros.
+  // id, the local address moved on by `local_offset` and the remote one by `remote_offset` bytes. Of
+  // a wide entry, the caller writes zeros into the second half.
   DD_HOST_DEVICE DD_HOT void Store(unsigned phase, std::uint64_t request_id,
                                    std::uint64_t local_offset, std::uint64_t remote_offset,
                                    void* entry) const {

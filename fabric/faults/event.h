@@ -61,7 +61,7 @@ enum class Point : std::uint8_t {
   kTiming,    // when its completion can be seen; decided together with the outcome
   kRead,      // a completion queue is about to be read
   kWait,      // a thread is about to sleep on a completion queue
-  kPlacement,  // bytes of an operation are about to be read or written by the device
+  kPlacement,  // how the device places an operation's bytes: decided when it takes the request
   kPacket,     // a packet leaves
   kMachine,    // a NIC or a link is looked at, before a packet leaves
 };

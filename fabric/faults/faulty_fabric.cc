@@ -46,9 +46,9 @@ class FaultyDomain final : public ForwardingDomain {
     RETURN_IF_ERROR(Ask(Point::kOpenEndpoint, "open endpoint"));
     ASSIGN_OR_RETURN(auto endpoint, ForwardingDomain::OpenEndpoint(options));
     // The fabric has accepted its parts: they are there.
-    auto* sends = options.send_queue->capability<QueueCore>();
-    auto* receives = options.receive_queue->capability<QueueCore>();
-    auto* peers = options.address_vector->capability<PeerDirectory>();
+    auto* sends = options.send_queue->power<QueueCore>();
+    auto* receives = options.receive_queue->power<QueueCore>();
+    auto* peers = options.address_vector->power<PeerDirectory>();
     const bool ours = sends != nullptr && receives != nullptr && peers != nullptr;
     if (!ours) return endpoint;  // its parts were unwrapped: nothing can be faulted
     return std::make_unique<FaultyEndpoint>(std::move(endpoint), session_,

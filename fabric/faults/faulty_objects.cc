@@ -43,12 +43,12 @@ void* FaultyCompletionQueue::QueryPower(const PowerId& power) {
 
 void FaultyCompletionQueue::ReadErrorData(const Completion& completion, ErrorData& data) {
   const std::string text = core_->ErrorText(completion);
-  if (text.empty()) return wrapped().capability<ErrorDetails>()->ReadErrorData(completion, data);
+  if (text.empty()) return wrapped().power<ErrorDetails>()->ReadErrorData(completion, data);
   error_buffer_.GiveText(text, data);
 }
 
 void FaultyCompletionQueue::Wait(coro::Time deadline) {
-  core_->Wait(*wrapped().capability<BlockingWait>(), deadline);
+  core_->Wait(*wrapped().power<BlockingWait>(), deadline);
 }
 
 // ---- Address vectors ----

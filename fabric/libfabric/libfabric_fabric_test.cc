@@ -166,7 +166,7 @@ TEST_F(LibfabricFabricTest, CountersInMemoryAreOpenedAsTheProviderWantsThem) {
   {
     Opened opened;
     ASSERT_THAT(Open(fake, opened), IsOk());
-    auto* power = opened.domain->capability<CountersInMemory>();
+    auto* power = opened.domain->power<CountersInMemory>();
     ASSERT_NE(power, nullptr);
     alignas(8) std::uint64_t words[2] = {};
     const MemoryRequest host{.data = reinterpret_cast<std::byte*>(words), .length_bytes = 8};
@@ -206,10 +206,10 @@ TEST_F(LibfabricFabricTest, CountersInMemoryAreNotThereBefore26OrWithoutThem) {
   Opened opened;
   ASSERT_THAT(Open(fake, opened), IsOk());
   gda.version = FI_VERSION(2, 5);
-  EXPECT_EQ(opened.domain->capability<CountersInMemory>(), nullptr);
+  EXPECT_EQ(opened.domain->power<CountersInMemory>(), nullptr);
   gda.version = FI_VERSION(2, 6);
   gda.table.cntr_open_ext = nullptr;
-  EXPECT_EQ(opened.domain->capability<CountersInMemory>(), nullptr);
+  EXPECT_EQ(opened.domain->power<CountersInMemory>(), nullptr);
 }
 
 TEST_F(LibfabricFabricTest, OffersReceivesForImmediatesOnlyWhereNeeded) {
@@ -446,7 +446,7 @@ TEST_F(LibfabricFabricTest, SuccessesBeforeAFailureComeFirst) {
       opened.queue->ErrorText(entries[0]),
       AllOf(HasSubstr("Invalid argument"), HasSubstr("7"), HasSubstr("Invalid remote address")));
   ErrorData data;
-  opened.queue->capability<ErrorDetails>()->ReadErrorData(entries[0], data);
+  opened.queue->power<ErrorDetails>()->ReadErrorData(entries[0], data);
   EXPECT_EQ(std::string(reinterpret_cast<const char*>(data.data), data.size_bytes),
             "Invalid remote address");
   ASSERT_EQ(opened.queue->Read(entries).count, 1u);
@@ -758,7 +758,7 @@ TEST_F(LibfabricFabricTest, WhatALostConnectionEndsOnASoftwareProviderIsItsPeers
     const RecvRequest receive{.buffer = opened.region->Local(), .context = Context(context)};
     EXPECT_EQ(opened.endpoint->Recv(receive), ErrorCode::kOk);
   }
-  auto* cancel = opened.endpoint->capability<fabric::Cancel>();
+  auto* cancel = opened.endpoint->power<fabric::Cancel>();
   ASSERT_NE(cancel, nullptr);
   EXPECT_EQ(cancel->CancelReceive(Context{4}), ErrorCode::kOk);
   struct Case {

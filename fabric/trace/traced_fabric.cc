@@ -45,9 +45,9 @@ class TracedDomain final : public ForwardingDomain {
   absl::StatusOr<std::unique_ptr<Endpoint>> OpenEndpoint(const EndpointOptions& options) override {
     ASSIGN_OR_RETURN(auto endpoint, ForwardingDomain::OpenEndpoint(options));
     // The fabric has accepted its parts: they are there.
-    const auto* sends = options.send_queue->capability<TracedQueue>();
-    const auto* receives = options.receive_queue->capability<TracedQueue>();
-    const auto* peers = options.address_vector->capability<TracedVector>();
+    const auto* sends = options.send_queue->power<TracedQueue>();
+    const auto* receives = options.receive_queue->power<TracedQueue>();
+    const auto* peers = options.address_vector->power<TracedVector>();
     const bool ours = sends != nullptr && receives != nullptr && peers != nullptr;
     if (!ours) return endpoint;  // its parts were unwrapped
     return std::make_unique<TracedEndpoint>(std::move(endpoint), session_, name_, options, *sends,

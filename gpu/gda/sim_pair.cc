@@ -164,7 +164,7 @@ absl::Status SimPair::StartProxy() {
 // ---- What there is ----
 
 std::uint16_t SimPair::number(int side) const {
-  return at(side).endpoint->capability<sim::QueueAccess>()->queue_pair().number;
+  return at(side).endpoint->power<sim::QueueAccess>()->queue_pair().number;
 }
 
 absl::StatusOr<SharedView> SimPair::Share() {

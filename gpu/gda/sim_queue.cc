@@ -118,7 +118,7 @@ const char* QueueFaultName(QueueFaultKind kind) {
 // ---- Opening ----
 
 absl::StatusOr<std::unique_ptr<SimQueue>> SimQueue::Open(fabric::Endpoint& endpoint, bool live) {
-  auto* const access = endpoint.capability<sim::QueueAccess>();
+  auto* const access = endpoint.power<sim::QueueAccess>();
   if (access == nullptr) {
     return absl::UnimplementedError(
         "open device queue: the endpoint's queues cannot be driven by a device: it takes a "

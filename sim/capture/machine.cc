@@ -230,7 +230,7 @@ namespace {
 ErrorCode PostTagged(fabric::Endpoint& endpoint, const Operation& operation,
                      const LocalBuffer& buffer, fabric::Peer peer,
                      std::optional<fabric::Context> context) {
-  auto* const tagged = endpoint.capability<fabric::TaggedMessages>();
+  auto* const tagged = endpoint.power<fabric::TaggedMessages>();
   if (tagged == nullptr) return ErrorCode::kUnsupported;
   if (operation.kind == OperationKind::kTaggedReceive) {
     fabric::TaggedRecvRequest receive{.buffer = buffer};

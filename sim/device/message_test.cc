@@ -111,7 +111,7 @@ TEST(FailureDataTest, IsTheTextOfItsStatusWithAZero) {
   const fabric::Completion failure = s.lab.Take(s.a, 2);
   ASSERT_FALSE(failure.ok());
   fabric::ErrorData data;
-  s.a.queue->capability<fabric::ErrorDetails>()->ReadErrorData(failure, data);
+  s.a.queue->power<fabric::ErrorDetails>()->ReadErrorData(failure, data);
   const std::string text = s.a.queue->ErrorText(failure);
   EXPECT_THAT(text, testing::HasSubstr("EFA status 11"));
   ASSERT_EQ(data.size_bytes, text.size() + 1);

@@ -196,7 +196,7 @@ void Responder::AcceptRead(Operation& operation, QueuePair& target) {
 
 void Responder::OnWritten(Operation& operation) {
   if (operation.faulted && !around_.faults->OnWritten(operation)) {
-    return Answer(around_, nic_, operation, EfaStatus::kOk);  // which is a failure by then
+    return Answer(around_, nic_, operation, EfaStatus::kOk);  // the plan makes it a failure
   }
   QueuePair* target =
       nic_.queue_pairs.Find(operation.destination_queue_pair, operation.destination_qkey);
@@ -249,7 +249,8 @@ void Responder::RetryLater(OperationId operation) {
                          operation.Pack());
 }
 
-// Peers give up work that waits, and post other: what is over goes each time the list has doubled.
+// Operations that wait may have ended meanwhile: those go each time the list has doubled, so that it
+// stays bounded.
 void Responder::AwaitReceive(const Operation& operation, QueuePair& target) {
   constexpr std::size_t kFew = 64;
   std::vector<OperationId>& waiting = target.waiting;
@@ -266,7 +267,7 @@ void Responder::NoReceive(Operation& operation, QueuePair& target) {
   if (!around_.wire.Passes(nic_.port, operation.initiator->port)) {
     return FallSilent(around_, operation);  // the initiator does not hear that we are not ready
   }
-  if (for_ever) return;  // as good as retrying
+  if (for_ever) return;  // the next receive wakes it: it needs no timer
   if (operation.rnr_attempts++ < operation.rnr_retries) {
     RetryLater(operation.id);
   } else {
@@ -274,7 +275,7 @@ void Responder::NoReceive(Operation& operation, QueuePair& target) {
   }
 }
 
-// A retry is a packet of the initiator's, the last one of the operation: it needs a way to here.
+// A retry sends the operation's last packet again: the way from the initiator has to be open.
 void Responder::OnRetry(Operation& operation) {
   NicState& initiator = *operation.initiator;
   if (!initiator.alive()) return;
@@ -346,21 +347,21 @@ void Responder::AbortAll() {
 }
 
 void Responder::Silence(const NicState& peer) {
-  nic_.queue_pairs.ForEach([&](QueuePair& queue_pair) {
-    for (const OperationId id : queue_pair.waiting) {
-      Operation* operation = around_.operations.Find(id);
-      if (operation != nullptr && !operation->ended && operation->initiator == &peer) {
-        FallSilent(around_, *operation);
-      }
-    }
-  });
+  SilenceWaiting([&](const Operation& operation) { return operation.initiator == &peer; });
 }
 
 void Responder::Die() {
+  SilenceWaiting([](const Operation&) { return true; });
+}
+
+template <typename Concerned>
+void Responder::SilenceWaiting(const Concerned& concerned) {
   nic_.queue_pairs.ForEach([&](QueuePair& queue_pair) {
     for (const OperationId id : queue_pair.waiting) {
       Operation* operation = around_.operations.Find(id);
-      if (operation != nullptr && !operation->ended) FallSilent(around_, *operation);
+      if (operation != nullptr && !operation->ended && concerned(*operation)) {
+        FallSilent(around_, *operation);
+      }
     }
   });
 }

@@ -74,6 +74,9 @@ class Responder {
   void Consume(QueuePair& target, const ReceiveWork& receive);
   void RefuseReceive(QueuePair& target, const ReceiveWork& receive, EfaStatus status);
   void RetryLater(OperationId operation);
+  // Operations that wait for a receive, and for which this is true.
+  template <typename Concerned>
+  void SilenceWaiting(const Concerned& concerned);
 
   NicState& nic_;
   Surroundings& around_;

@@ -1,4 +1,4 @@
-// Counters of the device in memory of the program's: a program that waits on a word calls nothing.
+// The device's counters in the program's own memory: a program waits for a word without a call.
 
 #include "drydock/fabric/counter_memory.h"
 
@@ -37,7 +37,7 @@ std::uint64_t Load(std::uint64_t& word) {
 
 // Opens b's endpoint anew, with a counter of the writes to its memory.
 std::unique_ptr<fabric::Counter> CountWrites(Side& b, const CounterMemory& memory) {
-  auto counter = Must(b.domain->capability<CountersInMemory>()->OpenCounterIn(memory));
+  auto counter = Must(b.domain->power<CountersInMemory>()->OpenCounterIn(memory));
   fabric::EndpointOptions options = b.Parts();
   options.counters.remote_writes = counter.get();
   EXPECT_THAT(b.endpoint->Close(), IsOk());
@@ -47,9 +47,9 @@ std::unique_ptr<fabric::Counter> CountWrites(Side& b, const CounterMemory& memor
 
 TEST(CounterMemoryTest, OnlyDevicesWithCountersHaveThePower) {
   Lab without(1, CopyOf("p5"));
-  EXPECT_EQ(without.Add("a").domain->capability<CountersInMemory>(), nullptr);
+  EXPECT_EQ(without.Add("a").domain->power<CountersInMemory>(), nullptr);
   Lab with(1, CopyOf("p5en"));
-  EXPECT_NE(with.Add("a").domain->capability<CountersInMemory>(), nullptr);
+  EXPECT_NE(with.Add("a").domain->power<CountersInMemory>(), nullptr);
 }
 
 TEST(CounterMemoryTest, TheWordRisesWithEachWriteAfterItsBytes) {
@@ -59,11 +59,11 @@ TEST(CounterMemoryTest, TheWordRisesWithEachWriteAfterItsBytes) {
   std::uint64_t arrived = 0, failed = 99;  // a program that forgets to clear its word
   const auto counter = CountWrites(b, {.successes = At(arrived), .failures = At(failed)});
   lab.Introduce();
-  a.Bytes(0, 20000)[19999] = std::byte{7};
+  for (std::size_t i = 0; i < 20000; ++i) a.Bytes(0, 20000)[i] = static_cast<std::byte>(i % 251);
   ASSERT_EQ(a.endpoint->Write(a.WriteTo(b, 0, 20000, 1)), ErrorCode::kOk);
   for (int i = 0; i < 10000 && Load(arrived) == 0; ++i) lab.world().timeline().RunFor(100ns);
   EXPECT_EQ(Load(arrived), 1u);
-  EXPECT_EQ(b.Bytes(0, 20000)[19999], std::byte{7});
+  EXPECT_THAT(b.Bytes(0, 20000), ::testing::ElementsAreArray(a.Bytes(0, 20000)));
   ASSERT_EQ(a.endpoint->Write(a.WriteTo(b, 0, 8, 2)), ErrorCode::kOk);
   lab.Watch();
   EXPECT_EQ(Load(arrived), 2u);
@@ -82,7 +82,7 @@ TEST(CounterMemoryTest, FailuresHaveAWordOfTheirOwn) {
   Side& a = lab.Add("a");
   Side& b = lab.Add("b");
   std::uint64_t written = 0, failed = 0;
-  const auto counter = Must(a.domain->capability<CountersInMemory>()->OpenCounterIn(
+  const auto counter = Must(a.domain->power<CountersInMemory>()->OpenCounterIn(
       {.successes = At(written), .failures = At(failed)}));
   fabric::EndpointOptions options = a.Parts();
   options.counters.writes = counter.get();
@@ -107,7 +107,7 @@ TEST(CounterMemoryTest, ADeviceHas512AndWhatComesThenIsSoftware) {
   std::vector<std::unique_ptr<fabric::Counter>> all;
   for (int i = 0; i < 512; ++i) all.push_back(Must(b.domain->OpenCounter()));
   std::uint64_t word = 0;
-  CountersInMemory& power = *b.domain->capability<CountersInMemory>();
+  CountersInMemory& power = *b.domain->power<CountersInMemory>();
   EXPECT_THAT(power.OpenCounterIn({.successes = At(word), .failures = {}}).status(),
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("512")));
   all.push_back(Must(b.domain->OpenCounter()));
@@ -141,7 +141,7 @@ TEST(CounterMemoryTest, NumbersWrapAfterTheDevicesGreatest) {
 
 TEST(CounterMemoryTest, AWordThatIsNoneIsRefused) {
   Lab lab(1, CopyOf("p5en"));
-  CountersInMemory& power = *lab.Add("a").domain->capability<CountersInMemory>();
+  CountersInMemory& power = *lab.Add("a").domain->power<CountersInMemory>();
   std::uint64_t words[2] = {};
   const auto refused = [&](fabric::MemoryRequest word) {
     return power.OpenCounterIn({.successes = word, .failures = {}}).status().code();

@@ -24,7 +24,7 @@ class MoreToComeTest : public ::testing::Test {
  protected:
   MoreToComeTest() : lab_(1), a_(lab_.Add("a")), b_(lab_.Add("b")) { lab_.Introduce(); }
 
-  fabric::MoreToCome& batch() { return *a_.endpoint->capability<fabric::MoreToCome>(); }
+  fabric::MoreToCome& batch() { return *a_.endpoint->power<fabric::MoreToCome>(); }
   void Write(std::uint64_t context) {
     ASSERT_EQ(a_.endpoint->Write(a_.WriteTo(b_, 64 * context, 64, context)), ErrorCode::kOk);
   }
@@ -73,7 +73,7 @@ TEST_F(MoreToComeTest, WhoWaitsForWhomNamesTheOpenBatch) {
 
 TEST_F(MoreToComeTest, AClosedEndpointHasNone) {
   ASSERT_TRUE(a_.endpoint->Close().ok());
-  EXPECT_EQ(a_.endpoint->capability<fabric::MoreToCome>(), nullptr);
+  EXPECT_EQ(a_.endpoint->power<fabric::MoreToCome>(), nullptr);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@
 
 namespace drydock::sim {
 
-// Everything stays valid until the endpoint closes; afterwards capability<QueueAccess>() is null,
+// Everything stays valid until the endpoint closes; afterwards power<QueueAccess>() is null,
 // and nothing of this may be called. Asking for it tells the checks that the rings are driven from
 // outside (Observer::OnRingsTaken). One thread at a time, with the endpoint's own posts. No call
 // can fail.

@@ -1,6 +1,6 @@
 // Counts of protocol events that are not reported: a power of the endpoints of this backend.
 //
-//   auto* noticed = endpoint.capability<sim::rdm::EndpointStatistics>();
+//   auto* noticed = endpoint.power<sim::rdm::EndpointStatistics>();
 
 #ifndef DRYDOCK_SIM_RDM_STATISTICS_H_
 #define DRYDOCK_SIM_RDM_STATISTICS_H_

@@ -105,7 +105,7 @@ struct Side {
   // How this side names another one. REQUIRES: it inserted it.
   fabric::Peer PeerOf(const Side& other) const { return known.at(&other); }
   void Insert(const Side& other) { known[&other] = Must(peers->Insert(other.endpoint->address())); }
-  sim::QueueAccess& rings() { return *endpoint->capability<sim::QueueAccess>(); }
+  sim::QueueAccess& rings() { return *endpoint->power<sim::QueueAccess>(); }
 
   // Requests between the same offset of both memories. A context of 0: unsignalled.
   fabric::WriteRequest WriteTo(const Side& to, std::size_t offset, std::size_t length,

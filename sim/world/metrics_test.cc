@@ -271,8 +271,9 @@ TEST(CountedFabricTest, CountsWhatTheDeviceCountsAsFarAsItCanBeSeen) {
   for (const NicMetrics& nic : sim::MetricsOf(lab.world())) {
     if (nic.node == "a" && nic.nic == all[0].nic) device = nic;
   }
-  for (const char* name : {"send_wrs", "send_bytes", "rdma_read_wrs", "rdma_read_bytes",
-                           "rdma_read_wr_err", "rdma_write_wrs", "rdma_write_wr_err"}) {
+  for (const char* name :
+       {"send_wrs", "send_bytes", "recv_wrs", "recv_bytes", "rdma_read_wrs", "rdma_read_bytes",
+        "rdma_read_wr_err", "rdma_write_wrs", "rdma_write_wr_err"}) {
     EXPECT_EQ(ValueOf(all[0], name), ValueOf(device, name)) << name;
   }
   EXPECT_EQ(ValueOf(all[0], "send_bytes"), 700u);

@@ -62,7 +62,7 @@ class AtomicsContract : public ContractTest {
   // Where the buffers of a request lie.
   static constexpr std::size_t kOperand = 0, kCompare = 20000, kResult = 40000, kTarget = 60000;
 
-  Atomics& power() { return *initiator_.endpoint->capability<Atomics>(); }
+  Atomics& power() { return *initiator_.endpoint->power<Atomics>(); }
 
   template <typename T>
   static void Put(Side& side, std::size_t offset, const std::vector<T>& values) {
@@ -212,7 +212,7 @@ TEST_F(AtomicsContract, OperationsOfTwoInitiatorsDoNotMix) {
   for (std::uint64_t i = 0; i < kRounds; ++i) {
     of_third.context = Context{i};
     ASSERT_EQ(PostAtomic(RequestOf<std::uint64_t>(kSum, 1, false, i)), ErrorCode::kOk);
-    ASSERT_EQ(Post([&] { return third_.endpoint->capability<Atomics>()->Atomic(of_third); }),
+    ASSERT_EQ(Post([&] { return third_.endpoint->power<Atomics>()->Atomic(of_third); }),
               ErrorCode::kOk);
   }
   for (std::uint64_t i = 0; i < kRounds; ++i) {

@@ -23,7 +23,7 @@ const Needs kNeeds("CancelContract", {Capability::kCancel});
 class CancelContract : public ContractTest {
  protected:
   static ErrorCode CancelAt(Side& side, std::uint64_t context) {
-    return side.endpoint->capability<Cancel>()->CancelReceive(Context{context});
+    return side.endpoint->power<Cancel>()->CancelReceive(Context{context});
   }
 };
 
@@ -117,8 +117,7 @@ TEST_F(CancelContract, TaggedReceiveCanBeCancelled) {
   const auto receive = [&](std::uint64_t context) {
     const fabric::TaggedRecvRequest request{
         .buffer = target_.Local(100 * context, 100), .tag = 9, .context = Context{context}};
-    return Post(
-        [&] { return target_.endpoint->capability<TaggedMessages>()->RecvTagged(request); });
+    return Post([&] { return target_.endpoint->power<TaggedMessages>()->RecvTagged(request); });
   };
   ASSERT_EQ(receive(1), ErrorCode::kOk);
   ASSERT_EQ(receive(2), ErrorCode::kOk);
@@ -128,9 +127,8 @@ TEST_F(CancelContract, TaggedReceiveCanBeCancelled) {
   EXPECT_EQ(ended.kind, OperationKind::kTaggedReceive);
   const fabric::TaggedSendRequest send{
       .buffer = initiator_.Local(0, 10), .peer = initiator_.peer, .tag = 9, .context = Context{3}};
-  ASSERT_EQ(
-      Post([&] { return initiator_.endpoint->capability<TaggedMessages>()->SendTagged(send); }),
-      ErrorCode::kOk);
+  ASSERT_EQ(Post([&] { return initiator_.endpoint->power<TaggedMessages>()->SendTagged(send); }),
+            ErrorCode::kOk);
   EXPECT_TRUE(Take(target_, 2).ok());
 }
 
@@ -152,7 +150,7 @@ TEST_F(CancelContract, MultiReceiveCanBeCancelled) {
 
 TEST_F(CancelContract, ClosedEndpointCancelsNothing) {
   ASSERT_EQ(Recv(0, 100, 1), ErrorCode::kOk);
-  Cancel* power = target_.endpoint->capability<Cancel>();
+  Cancel* power = target_.endpoint->power<Cancel>();
   EXPECT_THAT(target_.endpoint->Close(), testing_matchers::IsOk());
   EXPECT_EQ(power->CancelReceive(Context{1}), ErrorCode::kClosed);
 }

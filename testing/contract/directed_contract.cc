@@ -102,13 +102,12 @@ TEST_F(DirectedContract, SourceAndTagMustBothFit) {
                                             .tag = tag,
                                             .source = source,
                                             .context = Context{context}};
-    return Post(
-        [&] { return target_.endpoint->capability<TaggedMessages>()->RecvTagged(request); });
+    return Post([&] { return target_.endpoint->power<TaggedMessages>()->RecvTagged(request); });
   };
   const auto send = [&](Side& side, std::uint64_t tag, std::uint64_t context) {
     const fabric::TaggedSendRequest request{
         .buffer = side.Local(0, 100), .peer = side.peer, .tag = tag, .context = Context{context}};
-    return Post([&] { return side.endpoint->capability<TaggedMessages>()->SendTagged(request); });
+    return Post([&] { return side.endpoint->power<TaggedMessages>()->SendTagged(request); });
   };
   ASSERT_EQ(receive(target_.peer, 7, 1), ErrorCode::kOk);
   ASSERT_EQ(receive(third_at_target_, 8, 2), ErrorCode::kOk);

@@ -167,7 +167,7 @@ TEST_F(InjectContract, WriteCanBeInjectedUpToItsLimit) {
 
 const Needs kTagged("InjectContract.TaggedMessageCanBeInjected", {Capability::kTaggedMessages});
 TEST_F(InjectContract, TaggedMessageCanBeInjected) {
-  auto& power = *initiator_.endpoint->capability<TaggedMessages>();
+  auto& power = *initiator_.endpoint->power<TaggedMessages>();
   const fabric::TaggedRecvRequest receive{
       .buffer = target_.Local(0, 100), .tag = 5, .context = Context{1}};
   fabric::TaggedSendRequest send{.buffer = initiator_.Local(0, 30),
@@ -176,9 +176,8 @@ TEST_F(InjectContract, TaggedMessageCanBeInjected) {
                                  .context = Context{2},
                                  .inject = true};
   Fill(Bytes(initiator_, 0, 30), 3);
-  ASSERT_EQ(
-      Post([&] { return target_.endpoint->capability<TaggedMessages>()->RecvTagged(receive); }),
-      ErrorCode::kOk);
+  ASSERT_EQ(Post([&] { return target_.endpoint->power<TaggedMessages>()->RecvTagged(receive); }),
+            ErrorCode::kOk);
   ASSERT_EQ(Post([&] { return power.SendTagged(send); }), ErrorCode::kOk);
   Fill(Bytes(initiator_, 0, 30), 200);
   EXPECT_TRUE(Take(target_, 1).ok());

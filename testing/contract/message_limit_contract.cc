@@ -61,7 +61,7 @@ TEST_F(MessageLimitContract, LongMessageIsCutAsAShortOneIs) {
 TEST_F(MessageLimitContract, AFailuresDataIsLentOrCopied) {
   const Completion told = SendOverlong(1000, 999);
   Side& side = Has(Trait::kSourceTruncation) ? initiator_ : target_;
-  auto* details = side.queue->capability<fabric::ErrorDetails>();
+  auto* details = side.queue->power<fabric::ErrorDetails>();
   ASSERT_NE(details, nullptr);
   std::array<std::byte, 1100> room;  // for all that any of the backends has
   room.fill(std::byte{0xa5});

@@ -36,16 +36,16 @@ class PowerContract : public ContractTest {
 };
 
 TEST_F(PowerContract, TaggedMessagesAreThereWherePromised) {
-  EXPECT_EQ(target_.endpoint->capability<fabric::TaggedMessages>() != nullptr,
+  EXPECT_EQ(target_.endpoint->power<fabric::TaggedMessages>() != nullptr,
             Has(Capability::kTaggedMessages));
 }
 
 TEST_F(PowerContract, CancelIsThereWherePromised) {
-  EXPECT_EQ(target_.endpoint->capability<fabric::Cancel>() != nullptr, Has(Capability::kCancel));
+  EXPECT_EQ(target_.endpoint->power<fabric::Cancel>() != nullptr, Has(Capability::kCancel));
 }
 
 TEST_F(PowerContract, AtomicsAreThereWherePromised) {
-  EXPECT_EQ(target_.endpoint->capability<fabric::Atomics>() != nullptr, Has(Capability::kAtomics));
+  EXPECT_EQ(target_.endpoint->power<fabric::Atomics>() != nullptr, Has(Capability::kAtomics));
 }
 
 TEST_F(PowerContract, UnknownPowersAreRefused) {
@@ -66,11 +66,11 @@ TEST_F(PowerContract, CountersCanBeOpenedWherePromised) {
 }
 
 TEST_F(PowerContract, QueuesCanBlockWherePromised) {
-  EXPECT_EQ(target_.queue->capability<fabric::BlockingWait>(), nullptr);  // it was not asked for
+  EXPECT_EQ(target_.queue->power<fabric::BlockingWait>(), nullptr);  // it was not asked for
   const auto queue = target_.domain->OpenCompletionQueue({.blocking_wait = true});
   if (Has(Capability::kBlockingWait)) {
     ASSERT_THAT(queue.status(), IsOk());
-    EXPECT_NE((*queue)->capability<fabric::BlockingWait>(), nullptr);
+    EXPECT_NE((*queue)->power<fabric::BlockingWait>(), nullptr);
   } else {
     EXPECT_THAT(queue.status(), StatusIs(absl::StatusCode::kUnimplemented));
   }

@@ -94,10 +94,9 @@ TEST_F(SourceContract, TaggedReceiveNamesItsSender) {
       .buffer = target_.Local(0, 100), .tag = 5, .context = Context{1}};
   const fabric::TaggedSendRequest send{
       .buffer = third_.Local(0, 10), .peer = third_.peer, .tag = 5, .context = Context{2}};
-  ASSERT_EQ(
-      Post([&] { return target_.endpoint->capability<TaggedMessages>()->RecvTagged(receive); }),
-      ErrorCode::kOk);
-  ASSERT_EQ(Post([&] { return third_.endpoint->capability<TaggedMessages>()->SendTagged(send); }),
+  ASSERT_EQ(Post([&] { return target_.endpoint->power<TaggedMessages>()->RecvTagged(receive); }),
+            ErrorCode::kOk);
+  ASSERT_EQ(Post([&] { return third_.endpoint->power<TaggedMessages>()->SendTagged(send); }),
             ErrorCode::kOk);
   EXPECT_EQ(Take(target_, 1).source, third_at_target_);
 }

@@ -29,7 +29,7 @@ class TaggedContract : public ContractTest {
   static constexpr std::uint64_t kAllBits = std::numeric_limits<std::uint64_t>::max();
 
   static TaggedMessages& PowerOf(fabric::Endpoint& endpoint) {
-    return *endpoint.capability<TaggedMessages>();
+    return *endpoint.power<TaggedMessages>();
   }
 
   TaggedSendRequest Tagged(std::uint64_t tag, std::size_t offset, std::size_t length,

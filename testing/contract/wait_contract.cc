@@ -29,7 +29,7 @@ class WaitContract : public ContractTest {
       ReadQueue(other);
       ReadQueue(side);
       if (side.completions.size() < completions) {
-        side.queue->capability<BlockingWait>()->Wait(backend_->Now() + 10ms);
+        side.queue->power<BlockingWait>()->Wait(backend_->Now() + 10ms);
       }
     }
     return side.completions.size() >= completions;
@@ -51,7 +51,7 @@ TEST_F(WaitContract, SleeperWakesForItsOwnRequests) {
 }
 
 TEST_F(WaitContract, WaitEndsByItself) {
-  BlockingWait* wait = target_.queue->capability<BlockingWait>();
+  BlockingWait* wait = target_.queue->power<BlockingWait>();
   wait->Wait(backend_->Now() + 5ms);
   wait->Wait(backend_->Now());
   wait->Wait(backend_->Now() - 1s);
@@ -70,7 +70,7 @@ TEST_F(WaitContract, NobodySleepsOverACompletion) {
     ReadQueue(initiator_);
     ReadQueue(target_);
     if (target_.completions.size() < 3) {
-      target_.queue->capability<BlockingWait>()->Wait(coro::kNever);
+      target_.queue->power<BlockingWait>()->Wait(coro::kNever);
     }
   }
   EXPECT_EQ(target_.completions.back().immediate, 7u);

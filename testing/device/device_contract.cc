@@ -331,7 +331,7 @@ struct CountingNics {
   }
   // The target's endpoint anew, with a counter of what is written to it; and they know each other.
   void Count(const MemoryRequest& word) {
-    auto* power = target.domain->capability<fabric::CountersInMemory>();
+    auto* power = target.domain->power<fabric::CountersInMemory>();
     counter = *power->OpenCounterIn({.successes = word, .failures = {}});
     fabric::EndpointOptions options = target.endpoint_options();
     options.counters.remote_writes = counter.get();

@@ -141,8 +141,8 @@ TEST_F(Scenario, InjectedMessages) {
 }
 
 TEST_F(Scenario, TaggedMessages) {
-  auto* sends = initiator_.endpoint->capability<fabric::TaggedMessages>();
-  auto* receives = target_.endpoint->capability<fabric::TaggedMessages>();
+  auto* sends = initiator_.endpoint->power<fabric::TaggedMessages>();
+  auto* receives = target_.endpoint->power<fabric::TaggedMessages>();
   ASSERT_TRUE(sends != nullptr && receives != nullptr);
   for (const std::uint64_t tag : {5u, 6u}) {
     const fabric::TaggedRecvRequest receive{
@@ -163,7 +163,7 @@ TEST_F(Scenario, TaggedMessages) {
 }
 
 TEST_F(Scenario, ReceiveIsCancelled) {
-  auto* cancel = target_.endpoint->capability<fabric::Cancel>();
+  auto* cancel = target_.endpoint->power<fabric::Cancel>();
   ASSERT_NE(cancel, nullptr);
   NotePosted("receive", Recv(0, 100, 1));
   NotePosted("cancel", cancel->CancelReceive(Context{1}));

@@ -52,7 +52,7 @@ class StatusFaultTest : public ::testing::TestWithParam<Fault> {
     const std::string text = scene.initiator.queue->ErrorText(failure);
     EXPECT_THAT(text, HasSubstr("fault rule broken"));
     ErrorData data;
-    scene.initiator.queue->capability<ErrorDetails>()->ReadErrorData(failure, data);
+    scene.initiator.queue->power<ErrorDetails>()->ReadErrorData(failure, data);
     EXPECT_EQ(text, reinterpret_cast<const char*>(data.data));
     EXPECT_EQ(data.size_bytes, text.size() + 1);
   }

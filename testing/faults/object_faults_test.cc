@@ -127,7 +127,7 @@ TEST(OpenFaultsTest, ShareOfTheBytesNeedsTheDevice) {
 // A program that drives the rings of a simulated NIC by hand can do so under a plan, too.
 TEST(PowersTest, PowersOfAnEndpointAreThere) {
   FaultyScene scene(PlanOf({FaultRule::Of(Fault::kUnreachable)}));
-  EXPECT_NE(scene.initiator.endpoint->capability<sim::QueueAccess>(), nullptr);
+  EXPECT_NE(scene.initiator.endpoint->power<sim::QueueAccess>(), nullptr);
 }
 
 // ---- All of them ----

@@ -279,7 +279,7 @@ struct SleepyScene {
     faulty = OpenFaultyFabric(std::move(fabric), {.engine = engine, .clock = &world}).value();
     opened = faulty->OpenDomain(0).value();
     queue = opened->OpenCompletionQueue({}).value();
-    wait = queue->capability<BlockingWait>();
+    wait = queue->power<BlockingWait>();
   }
 
   std::shared_ptr<FaultEngine> engine;

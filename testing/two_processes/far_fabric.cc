@@ -55,7 +55,7 @@ class FarCompletionQueue final : public Far<fabric::CompletionQueue>, private fa
  public:
   FarCompletionQueue(OtherProcess& process, fabric::CompletionQueue* far)
       : Far(process, far),
-        details_(process.Call([far] { return far->capability<fabric::ErrorDetails>(); })) {}
+        details_(process.Call([far] { return far->power<fabric::ErrorDetails>(); })) {}
 
   fabric::ReadResult Read(std::span<Completion> entries) override {
     SharedList<Completion> read(process(), entries.size());
@@ -151,9 +151,9 @@ class FarEndpoint final : public Far<fabric::Endpoint>,
   FarEndpoint(OtherProcess& process, fabric::Endpoint* far)
       : Far(process, far),
         limits_(process.Call([far] { return far->limits(); })),
-        tagged_(process.Call([far] { return far->capability<fabric::TaggedMessages>(); })),
-        atomics_(process.Call([far] { return far->capability<fabric::Atomics>(); })),
-        cancel_(process.Call([far] { return far->capability<fabric::Cancel>(); })) {}
+        tagged_(process.Call([far] { return far->power<fabric::TaggedMessages>(); })),
+        atomics_(process.Call([far] { return far->power<fabric::Atomics>(); })),
+        cancel_(process.Call([far] { return far->power<fabric::Cancel>(); })) {}
 
   PostResult Send(std::span<const fabric::SendRequest> requests) override {
     return Post(requests, [](fabric::Endpoint& far, auto carried) { return far.Send(carried); });

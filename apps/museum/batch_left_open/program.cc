@@ -23,7 +23,7 @@ Outcome Run(Trial& trial, Twin twin) {
   auto pair = OpenPair(trial);
   if (!pair.ok()) return Outcome::Of(pair.status());
   Rail& sender = pair->a->rail();
-  auto* batch = sender.endpoint->capability<fabric::MoreToCome>();
+  auto* batch = sender.endpoint->power<fabric::MoreToCome>();
   if (batch == nullptr) return Outcome::Of(absl::UnimplementedError("no MoreToCome"));
   const std::uint64_t writes = trial.parameter("writes");
   std::uint64_t posted = 0;

@@ -26,7 +26,7 @@ Outcome Run(Trial& trial, Twin twin) {
   for (std::uint64_t i = 0; i < writes; ++i) {
     const std::size_t index = i % kRails;
     Rail& rail = pair->a->rail(index);
-    auto* batch = rail.endpoint->capability<fabric::MoreToCome>();
+    auto* batch = rail.endpoint->power<fabric::MoreToCome>();
     if (batch == nullptr) return Outcome::Of(absl::UnimplementedError("no MoreToCome"));
     // WRONG: the batch ends with the group's last write, which is one rail's.
     bool more = i + 1 < writes;

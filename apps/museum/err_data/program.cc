@@ -39,7 +39,7 @@ class Engine {
   std::string WhyFailed(const fabric::Completion& completion) {
     fabric::ErrorData record = stack_;          // WRONG: not zeroed
     if (twin_ == Twin::kRepaired) record = {};  // REPAIRED
-    machine_.rail().queue->capability<fabric::ErrorDetails>()->ReadErrorData(completion, record);
+    machine_.rail().queue->power<fabric::ErrorDetails>()->ReadErrorData(completion, record);
     return {reinterpret_cast<const char*>(record.data), record.size_bytes};
   }
 

@@ -24,7 +24,7 @@ Outcome Run(Trial& trial, Twin twin) {
   if (!pair.ok()) return Outcome::Of(pair.status());
   Rail& sender = pair->a->rail();
   Rail& receiver = pair->b->rail();
-  auto* batch = sender.endpoint->capability<fabric::MoreToCome>();
+  auto* batch = sender.endpoint->power<fabric::MoreToCome>();
   if (batch == nullptr) return Outcome::Of(absl::UnimplementedError("no MoreToCome"));
   const std::uint64_t signals = trial.parameter("signals");
   const std::uint64_t coalesced = trial.parameter("coalesced");

@@ -50,11 +50,11 @@ struct Machine {
   std::span<std::byte> Bytes(std::size_t offset, std::size_t length) {
     return std::span(memory).subspan(offset, length);
   }
-  fabric::TaggedMessages& tagged() { return *endpoint->capability<fabric::TaggedMessages>(); }
-  fabric::Atomics& atomics() { return *endpoint->capability<fabric::Atomics>(); }
-  fabric::Cancel& cancel() { return *endpoint->capability<fabric::Cancel>(); }
+  fabric::TaggedMessages& tagged() { return *endpoint->power<fabric::TaggedMessages>(); }
+  fabric::Atomics& atomics() { return *endpoint->power<fabric::Atomics>(); }
+  fabric::Cancel& cancel() { return *endpoint->power<fabric::Cancel>(); }
   const Statistics& statistics() const {
-    return endpoint->capability<EndpointStatistics>()->statistics();
+    return endpoint->power<EndpointStatistics>()->statistics();
   }
   // Reads the queue once.
   void Poll();
