@@ -35,7 +35,7 @@ ABSL_FLAG(std::uint64_t, nics, 0,
           "How many NICs write at the same time, spread over NUMA nodes and switches; all if "
           "there are fewer. 0: 8 of EFA, simulated or real, and one of other providers. --nic "
           "names a single one.");
-ABSL_FLAG(std::uint64_t, page_size, 262144, "Bytes of a page, 1 to 16777216.");
+ABSL_FLAG(drydock::apps::ByteSize, page_size, {262144}, "Bytes of a page, 1 to 16777216.");
 ABSL_FLAG(std::uint64_t, pages, 0,
           "Pages that each NIC writes; 0: 64 on the simulator, 2000 for real.");
 ABSL_FLAG(std::uint64_t, window, 8, "Pages of each NIC that are under way, 1 to 256.");
@@ -78,7 +78,7 @@ absl::Status BadInput(const std::string& why) { return absl::InvalidArgumentErro
 
 absl::StatusOr<Load> LoadFromFlags(bool simulated) {
   Load load;
-  load.page_bytes = absl::GetFlag(FLAGS_page_size);
+  load.page_bytes = absl::GetFlag(FLAGS_page_size).bytes;
   load.window = absl::GetFlag(FLAGS_window);
   load.pages = absl::GetFlag(FLAGS_pages);
   if (load.page_bytes < 1 || load.page_bytes > kMostPageBytes) {
@@ -105,6 +105,10 @@ absl::StatusOr<std::vector<std::size_t>> NicsFromFlags(const Machine& machine, b
   const std::string name = BackendOptionsFromFlags().nic;
   std::uint64_t count = absl::GetFlag(FLAGS_nics);
   if (name.empty()) {
+    if (count > machine.nics.size()) {
+      return BadInput(
+          absl::StrCat("--nics=", count, ": the machine has ", machine.nics.size(), " NICs"));
+    }
     if (count == 0) count = efa ? kDefaultEfaNics : 1;
     return ChooseNics(machine, count);
   }
@@ -215,9 +219,8 @@ absl::StatusOr<int> Run(const std::vector<std::string>& positional, MetricsRun* 
   RETURN_IF_ERROR(DrawIfAsked([&report] { return Draw(report); }));
   std::cout << (form == OutputForm::kJson  ? FormatJson(report)
                 : form == OutputForm::kCsv ? FormatCsv(report)
-                                           : FormatText(report))
-            << std::flush;
-  return std::cout.good() ? kExitOk : kExitFailed;
+                                           : FormatText(report));
+  return kExitOk;
 }
 
 }  // namespace

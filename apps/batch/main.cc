@@ -156,8 +156,8 @@ Format FormatFromFlags() {
 template <typename Render>
 absl::StatusOr<int> Deliver(const Render& render, bool correct) {
   RETURN_IF_ERROR(DrawIfAsked([&render] { return render(Format::kSvg); }));
-  std::cout << render(FormatFromFlags()) << std::flush;
-  return std::cout.good() && correct ? kExitOk : kExitFailed;
+  std::cout << render(FormatFromFlags());
+  return correct ? kExitOk : kExitFailed;
 }
 
 absl::StatusOr<int> Deliver(const Report& report) {
@@ -185,6 +185,7 @@ absl::StatusOr<int> Simulate(const ChosenWorld& world, const std::vector<std::st
   ASSIGN_OR_RETURN(Load load, LoadFromFlags());
   RETURN_IF_ERROR(
       RefuseFlags({"nic"}, "is for real NICs: a simulated GPU has those of its switch"));
+  RETURN_IF_ERROR(RefuseFlags({"listen"}, "is for real NICs: here both ends are in this process"));
   if (absl::GetFlag(FLAGS_steps)) {
     // The loads are the published ones.
     RETURN_IF_ERROR(RefuseFlags({"gpus", "nics-per-gpu", "page-size", "window", "burst", "policy",

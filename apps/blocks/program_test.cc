@@ -27,7 +27,7 @@ TEST(BlocksTest, SaysForAScriptWhatItHasDone) {
 }
 
 TEST(BlocksTest, RefusesWithOneLine) {
-  EXPECT_THAT(kBlocks.Refusal({"--clients=33"}), HasSubstr("between 1 and 32"));
+  EXPECT_THAT(kBlocks.Refusal({"--clients=32"}), HasSubstr("between 1 and 31"));
   EXPECT_THAT(kBlocks.Refusal({"--window=0"}), HasSubstr("--window=0"));
   EXPECT_THAT(kBlocks.Refusal({"--hedge-us=1000001"}), HasSubstr("a second"));
   EXPECT_THAT(kBlocks.Refusal({"--profile=p9"}), HasSubstr("p9"));

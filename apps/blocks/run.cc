@@ -199,7 +199,7 @@ absl::Status InRange(const char* what, std::uint64_t value, std::uint64_t most) 
 }  // namespace
 
 absl::StatusOr<Report> RunBlocks(const Settings& settings) {
-  RETURN_IF_ERROR(InRange("clients", settings.clients, 32));
+  RETURN_IF_ERROR(InRange("clients", settings.clients, 31));
   RETURN_IF_ERROR(InRange("blocks", settings.blocks, 100'000));
   RETURN_IF_ERROR(InRange("rounds", settings.rounds, 1000));
   RETURN_IF_ERROR(InRange("window", settings.window, 32));

@@ -1,10 +1,13 @@
 #include "drydock/apps/common/command_line.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
+#include <new>
 #include <utility>
 
 #include "absl/flags/commandlineflag.h"
@@ -16,6 +19,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "drydock/apps/common/units.h"
 #include "drydock/coro/status_macros.h"
 
 namespace drydock::apps {
@@ -29,6 +33,7 @@ bool IsOurs(const absl::CommandLineFlag& flag) {
 // The form of this flag's values; empty for a type that no program here uses.
 absl::string_view Expectation(const absl::CommandLineFlag& flag) {
   if (flag.IsOfType<std::uint64_t>()) return ": it takes a whole number from 0 to 2^64-1";
+  if (flag.IsOfType<ByteSize>()) return ": it takes a size, as 4096, 64KiB or 1.5MiB";
   if (flag.IsOfType<double>()) return ": it takes a number";
   if (flag.IsOfType<bool>()) return ": it takes true or false";
   return "";
@@ -180,12 +185,31 @@ std::string HelpText(const Usage& usage) {
   return text;
 }
 
+namespace {
+
+// What a program says when it gets no memory; set before its first allocation fails.
+std::string& OutOfMemory() {
+  static auto& line = *new std::string;
+  return line;
+}
+
+[[noreturn]] void EndWithoutMemory() {
+  const std::string& line = OutOfMemory();
+  const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
+  static_cast<void>(written);
+  _exit(kExitFailed);
+}
+
+}  // namespace
+
 std::vector<std::string> ParseCommandLineOrExit(int argc, char** argv, const Usage& usage) {
+  OutOfMemory() = absl::StrCat(usage.name, ": this takes more memory than there is\n");
+  std::set_new_handler(EndWithoutMemory);
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   for (const std::string& argument : arguments) {
     if (argument == "--help" || argument == "-h") {
       std::fputs(HelpText(usage).c_str(), stdout);
-      std::exit(kExitOk);
+      std::exit(EndWith(usage.name, kExitOk));
     }
   }
   absl::StatusOr<std::vector<std::string>> positional = ParseFlags(arguments);
@@ -193,10 +217,10 @@ std::vector<std::string> ParseCommandLineOrExit(int argc, char** argv, const Usa
   return *std::move(positional);
 }
 
-int ReportError(absl::string_view program, const absl::Status& status) {
-  std::fprintf(stderr, "%s: %s\n", std::string(program).c_str(),
-               std::string(status.message()).c_str());
+int ExitCodeOf(const absl::Status& status) {
   switch (status.code()) {
+    case absl::StatusCode::kOk:
+      return kExitOk;
     case absl::StatusCode::kInvalidArgument:
     case absl::StatusCode::kNotFound:
     case absl::StatusCode::kUnimplemented:
@@ -206,11 +230,23 @@ int ReportError(absl::string_view program, const absl::Status& status) {
   }
 }
 
+int ReportError(absl::string_view program, const absl::Status& status) {
+  std::fprintf(stderr, "%s: %s\n", std::string(program).c_str(),
+               std::string(status.message()).c_str());
+  return ExitCodeOf(status);
+}
+
 int EndWith(absl::string_view program, int exit_code) {
   const bool streamed = static_cast<bool>(std::cout.flush());
   const bool printed = std::fflush(stdout) == 0;
-  if ((streamed && printed) || exit_code != kExitOk) return exit_code;
-  return ReportError(program, absl::UnavailableError("standard output cannot be written"));
+  if (streamed && printed) return exit_code;
+  const int lost =
+      ReportError(program, absl::UnavailableError("standard output cannot be written"));
+  return exit_code == kExitOk ? lost : exit_code;
+}
+
+int EndWith(absl::string_view program, const absl::StatusOr<int>& exit_code) {
+  return EndWith(program, exit_code.ok() ? *exit_code : ReportError(program, exit_code.status()));
 }
 
 int PrintMain(int argc, char** argv, const Usage& usage, const MakeText& make_text) {

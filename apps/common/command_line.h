@@ -58,16 +58,19 @@ absl::Status AcceptFlags(absl::string_view what, const std::vector<std::string>&
 std::string HelpText(const Usage& usage);
 
 // For main(): parses, answers --help (exits with 0), refuses bad flags (one line on standard error,
-// exits with 2).
+// exits with 2). From then on a program that gets no memory ends with a line, and kExitFailed.
 std::vector<std::string> ParseCommandLineOrExit(int argc, char** argv, const Usage& usage);
 
-// Prints "<program>: <message>" on standard error and returns the exit status for it: kExitBadInput
-// for kInvalidArgument, kNotFound and kUnimplemented, otherwise kExitFailed.
+// kExitBadInput for kInvalidArgument, kNotFound and kUnimplemented, kExitFailed for other errors.
+int ExitCodeOf(const absl::Status& status);
+// Prints "<program>: <message>" on standard error and returns the exit status for it.
 int ReportError(absl::string_view program, const absl::Status& status);
 
-// The exit status of a program: `exit_code`, or kExitFailed, with a line on standard error, when
-// all was well but standard output did not take the result (a full disk).
+// The exit status of a program: `exit_code`. When standard output did not take the result (a full
+// disk), a line on standard error says so, and kExitOk becomes kExitFailed.
 int EndWith(absl::string_view program, int exit_code);
+// The same of a run, whose error is reported.
+int EndWith(absl::string_view program, const absl::StatusOr<int>& exit_code);
 
 // Makes a program's output from its positional arguments and its flags.
 using MakeText = std::function<absl::StatusOr<std::string>(const std::vector<std::string>&)>;

@@ -1,19 +1,16 @@
 #include "drydock/apps/common/trace_flags.h"
 
-#include <cerrno>
 #include <cstddef>
-#include <cstring>
 #include <iostream>
-#include <sstream>
+#include <ostream>
 #include <utility>
 
 #include "absl/flags/flag.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "drydock/apps/common/output_file.h"
 #include "drydock/apps/common/trace_page.h"
 #include "drydock/apps/common/units.h"
 #include "drydock/coro/status_macros.h"
-#include "drydock/fabric/trace/perfetto.h"
 #include "drydock/fabric/trace/traced_fabric.h"
 
 ABSL_FLAG(std::string, trace, "",
@@ -37,15 +34,6 @@ using fabric::trace::Recording;
 // Some 200 MB of memory, and a file that viewers still open.
 constexpr std::size_t kMostEvents = std::size_t{1} << 21;
 
-bool IsPage(absl::string_view path) { return absl::EndsWith(path, ".html"); }
-
-void Write(const Recording& recording, bool page, std::ostream& out) {
-  if (!page) return fabric::trace::WriteTrace(recording, out);
-  std::ostringstream json;
-  fabric::trace::WriteTrace(recording, json);
-  out << TracePage(json.str());
-}
-
 constexpr absl::string_view kUsualData = "16MiB";
 
 // Null: the trace takes no bytes along.
@@ -62,12 +50,9 @@ absl::StatusOr<std::unique_ptr<Payload>> PayloadFromFlags(bool wanted) {
 
 }  // namespace
 
-TraceRun::TraceRun(std::string path, std::ofstream file, std::unique_ptr<Recorder> recorder,
+TraceRun::TraceRun(std::string path, std::unique_ptr<Recorder> recorder,
                    std::unique_ptr<Payload> payload)
-    : path_(std::move(path)),
-      file_(std::move(file)),
-      recorder_(std::move(recorder)),
-      payload_(std::move(payload)) {}
+    : path_(std::move(path)), recorder_(std::move(recorder)), payload_(std::move(payload)) {}
 
 absl::StatusOr<std::unique_ptr<TraceRun>> TraceRun::FromFlags(absl::string_view program,
                                                               bool simulated, std::uint64_t seed) {
@@ -77,15 +62,9 @@ absl::StatusOr<std::unique_ptr<TraceRun>> TraceRun::FromFlags(absl::string_view 
   }
   std::unique_ptr<Payload> payload;
   if (!path.empty()) {
-    ASSIGN_OR_RETURN(payload, PayloadFromFlags(!simulated && !IsPage(path)));
-  }
-  std::ofstream file;
-  if (!path.empty()) {
-    file.open(path, std::ios::binary | std::ios::trunc);
-    if (!file) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--trace=", path, ": cannot be written: ", std::strerror(errno)));
-    }
+    RETURN_IF_ERROR(CheckOutput("trace", path));
+    RETURN_IF_ERROR(CheckDistinct({"trace", "svg"}));
+    ASSIGN_OR_RETURN(payload, PayloadFromFlags(!simulated && !IsTracePage(path)));
   }
   std::unique_ptr<Recorder> recorder;
   if (simulated || !path.empty()) {
@@ -96,8 +75,7 @@ absl::StatusOr<std::unique_ptr<TraceRun>> TraceRun::FromFlags(absl::string_view 
     options.capacity = path.empty() ? 0 : kMostEvents;
     recorder = std::make_unique<Recorder>(options);
   }
-  return std::unique_ptr<TraceRun>(
-      new TraceRun(path, std::move(file), std::move(recorder), std::move(payload)));
+  return std::unique_ptr<TraceRun>(new TraceRun(path, std::move(recorder), std::move(payload)));
 }
 
 std::unique_ptr<fabric::Fabric> TraceRun::Wrap(std::unique_ptr<fabric::Fabric> fabric,
@@ -133,15 +111,11 @@ absl::Status TraceRun::Finish() {
   if (path_.empty()) return absl::OkStatus();
   Recording recording = recorder_->Take();
   if (payload_ != nullptr) recording.info.more = payload_->Summary();
-  Write(recording, IsPage(path_), file_);
-  file_.close();
-  if (!file_) {
-    return absl::UnavailableError(
-        absl::StrCat("--trace=", path_, ": writing failed: ", std::strerror(errno)));
-  }
+  RETURN_IF_ERROR(WriteOutput("trace", path_,
+                              [&](std::ostream& out) { WriteTraceOrPage(recording, path_, out); }));
   std::cerr << "trace: " << recording.count() << " events in " << path_
-            << (IsPage(path_) ? ": open it with a browser"
-                              : ": open it at https://ui.perfetto.dev");
+            << (IsTracePage(path_) ? ": open it with a browser"
+                                   : ": open it at https://ui.perfetto.dev");
   if (recording.dropped > 0) std::cerr << " (" << recording.dropped << " more found no room)";
   std::cerr << "\n";
   if (payload_ != nullptr && !payload_->complete()) {

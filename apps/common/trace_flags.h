@@ -52,15 +52,15 @@ class TraceRun {
   std::unique_ptr<sim::WorldTrace> Watch(sim::World& world,
                                          fabric::faults::FaultEngine* engine) const;
 
-  // Writes the file, and says so on standard error. Call it when everything is closed.
+  // Writes the file, and says so on standard error. Call it when everything is closed; a run that
+  // was refused leaves the file as it was.
   absl::Status Finish();
 
  private:
-  TraceRun(std::string path, std::ofstream file, std::unique_ptr<fabric::trace::Recorder> recorder,
+  TraceRun(std::string path, std::unique_ptr<fabric::trace::Recorder> recorder,
            std::unique_ptr<fabric::capture::Payload> payload);
 
   const std::string path_;  // empty: no trace is wished
-  std::ofstream file_;
   const std::unique_ptr<fabric::trace::Recorder> recorder_;
   const std::unique_ptr<fabric::capture::Payload> payload_;  // null: no bytes are taken along
 };

@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <sstream>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "drydock/apps/common/trace_page/sources.h"
+#include "drydock/fabric/trace/perfetto.h"
 
 namespace drydock::apps {
 namespace {
@@ -40,6 +43,16 @@ std::string TracePage(absl::string_view json) {
   AppendEscaped(json, page);
   absl::StrAppend(&page, around.second);
   return page;
+}
+
+bool IsTracePage(absl::string_view path) { return absl::EndsWith(path, ".html"); }
+
+void WriteTraceOrPage(const fabric::trace::Recording& recording, absl::string_view path,
+                      std::ostream& out) {
+  if (!IsTracePage(path)) return fabric::trace::WriteTrace(recording, out);
+  std::ostringstream json;
+  fabric::trace::WriteTrace(recording, json);
+  out << TracePage(json.str());
 }
 
 }  // namespace drydock::apps

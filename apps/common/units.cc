@@ -67,8 +67,16 @@ absl::StatusOr<std::uint64_t> ParseBytes(absl::string_view text) {
     absl::string_view name;
     double bytes;
   };
-  constexpr Unit kUnits[] = {{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"kB", 1e3},
-                             {"MB", 1e6},      {"GB", 1e9},      {"B", 1}};
+  constexpr double kKibi = 1024;
+  constexpr Unit kUnits[] = {{"KiB", kKibi},
+                             {"MiB", kKibi * kKibi},
+                             {"GiB", kKibi * kKibi * kKibi},
+                             {"TiB", kKibi * kKibi * kKibi * kKibi},
+                             {"kB", 1e3},
+                             {"MB", 1e6},
+                             {"GB", 1e9},
+                             {"TB", 1e12},
+                             {"B", 1}};
   absl::string_view number = absl::StripAsciiWhitespace(text);
   double unit = 1;
   for (const Unit& known : kUnits) {
@@ -80,12 +88,27 @@ absl::StatusOr<std::uint64_t> ParseBytes(absl::string_view text) {
   double value = 0;
   const bool is_number = absl::SimpleAtod(absl::StripAsciiWhitespace(number), &value);
   const double bytes = value * unit;
-  if (!is_number || !(bytes >= 1) || bytes > 1e15 || bytes != std::floor(bytes)) {
+  if (is_number && bytes > 1e15) {
+    return absl::InvalidArgumentError(absl::StrCat(text, " is more than any size here"));
+  }
+  if (!is_number || !(bytes >= 1) || bytes != std::floor(bytes)) {
     return absl::InvalidArgumentError(
         absl::StrCat(text, " is no size: 4096, 64KiB and 1.5MiB are"));
   }
   return static_cast<std::uint64_t>(bytes);
 }
+
+bool AbslParseFlag(absl::string_view text, ByteSize* size, std::string* error) {
+  const absl::StatusOr<std::uint64_t> bytes = text == "0" ? 0 : ParseBytes(text);
+  if (bytes.ok()) {
+    size->bytes = *bytes;
+  } else {
+    *error = std::string(bytes.status().message());
+  }
+  return bytes.ok();
+}
+
+std::string AbslUnparseFlag(const ByteSize& size) { return absl::StrCat(size.bytes); }
 
 absl::StatusOr<coro::Duration> ParseTimeout(double seconds) {
   if (!(seconds >= 0.001 && seconds <= 86400)) {

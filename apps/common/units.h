@@ -26,6 +26,13 @@ std::string FormatRate(std::uint64_t bytes, coro::Duration duration);
 // number of bytes.
 absl::StatusOr<std::uint64_t> ParseBytes(absl::string_view text);
 
+// The value of a flag that is such a size, or 0: its program says which sizes it takes.
+struct ByteSize {
+  std::uint64_t bytes = 0;
+};
+bool AbslParseFlag(absl::string_view text, ByteSize* size, std::string* error);
+std::string AbslUnparseFlag(const ByteSize& size);
+
 // What --timeout means: 1 ms to a day, in seconds. kInvalidArgument: another time.
 absl::StatusOr<coro::Duration> ParseTimeout(double seconds);
 

@@ -46,7 +46,8 @@ ABSL_FLAG(bool, bandwidth, false,
 ABSL_FLAG(bool, kinds, false,
           "Instead of a transfer: what registering hurts by, case by case, on the stand-in and on "
           "--device, each beside the verdict that is expected.");
-ABSL_FLAG(std::uint64_t, bytes, std::uint64_t{256} << 20, "With --bandwidth: bytes of each write.");
+ABSL_FLAG(drydock::apps::ByteSize, bytes, {std::uint64_t{256} << 20},
+          "With --bandwidth: bytes of each write.");
 ABSL_FLAG(std::uint64_t, repeats, 20,
           "With --bandwidth: number of repetitions; medians are printed.");
 
@@ -177,7 +178,7 @@ int RunBandwidth() {
   if (!devices.ok()) return fail(devices.status());
   BandwidthOptions options;
   if (*how == RegisterBy::kAddress) options.registration = gpu::Registration::kAddress;
-  options.length_bytes = absl::GetFlag(FLAGS_bytes);
+  options.length_bytes = absl::GetFlag(FLAGS_bytes).bytes;
   options.repeats = absl::GetFlag(FLAGS_repeats);
   options.allocation = devices->allocation;
   if (options.length_bytes == 0 || options.length_bytes % 8 != 0) {
@@ -258,12 +259,16 @@ absl::StatusOr<int> RunKinds() {
 int Main(int argc, char** argv) {
   const std::vector<std::string> positional = ParseCommandLineOrExit(argc, argv, kUsage);
   if (absl::GetFlag(FLAGS_kinds)) {
+    if (absl::GetFlag(FLAGS_bandwidth)) {
+      return ReportError(kUsage.name,
+                         absl::InvalidArgumentError("--kinds and --bandwidth are two runs"));
+    }
     if (!positional.empty()) {
       return ReportError(kUsage.name, absl::InvalidArgumentError(absl::StrCat(
                                           "--kinds takes no arguments: ", positional[0])));
     }
     const absl::StatusOr<int> code = RunKinds();
-    return code.ok() ? EndWith(kUsage.name, *code) : ReportError(kUsage.name, code.status());
+    return EndWith(kUsage.name, code);
   }
   if (absl::GetFlag(FLAGS_bandwidth)) {
     if (positional.empty()) return RunBandwidth();

@@ -187,15 +187,14 @@ int Main(int argc, char** argv) {
   const absl::StatusOr<Diagnosis> diagnosis = Run(positional);
   if (!diagnosis.ok()) return ReportError(kUsage.name, diagnosis.status());
   if (*form != OutputForm::kText) {
-    std::cout << (*form == OutputForm::kJson ? FormatJson(*diagnosis) : FormatCsv(*diagnosis))
-              << std::flush;
+    std::cout << (*form == OutputForm::kJson ? FormatJson(*diagnosis) : FormatCsv(*diagnosis));
   } else {
     const TextStyle style{UseColor(absl::GetFlag(FLAGS_color), isatty(STDOUT_FILENO) == 1,
                                    std::getenv("NO_COLOR"), std::getenv("TERM")),
                           absl::GetFlag(FLAGS_quiet)};
-    std::cout << FormatText(*diagnosis, style) << std::flush;
+    std::cout << FormatText(*diagnosis, style);
   }
-  return std::cout.good() ? ExitStatusOf(*diagnosis) : kExitBadInput;
+  return EndWith(kUsage.name, ExitStatusOf(*diagnosis));
 }
 
 }  // namespace

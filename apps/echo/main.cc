@@ -23,7 +23,7 @@
 
 ABSL_FLAG(bool, tcp, false, "Only over TCP.");
 ABSL_FLAG(bool, rdma, false, "Only over RDMA, between two simulated machines in this process.");
-ABSL_FLAG(std::uint64_t, message_size, 64,
+ABSL_FLAG(drydock::apps::ByteSize, message_size, {64},
           "Bytes of a message, 1 to 16777216; over RDMA at most what the NIC sends at once, which "
           "is less than 9000.");
 ABSL_FLAG(std::uint64_t, count, 1000, "Round trips, one after the other.");
@@ -60,7 +60,7 @@ absl::Status BadInput(const std::string& why) { return absl::InvalidArgumentErro
 
 absl::StatusOr<EchoOptions> ParseEchoOptions() {
   EchoOptions options;
-  options.message_bytes = absl::GetFlag(FLAGS_message_size);
+  options.message_bytes = absl::GetFlag(FLAGS_message_size).bytes;
   options.count = absl::GetFlag(FLAGS_count);
   if (options.message_bytes == 0 || options.message_bytes > kMostMessageBytes) {
     return BadInput(absl::StrCat("--message-size=", options.message_bytes, " is not between 1 and ",

@@ -117,7 +117,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         BadInput{{"--message-size=0"}, "--message-size=0 is not between 1 and 16777216"},
         BadInput{{"--message-size=16777217"}, "is not between 1 and 16777216"},
-        BadInput{{"--message-size=many"}, "a whole number"},
+        BadInput{{"--message-size=many"}, "a size, as 4096, 64KiB"},
         BadInput{{"--message-size=65536"}, "NIC rdmap79s0 sends at most"},
         BadInput{{"--count=0"}, "--count=0 asks for nothing"},
         BadInput{{"--timeout=0"}, "--timeout=0 is not between"},

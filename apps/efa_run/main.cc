@@ -59,7 +59,7 @@ constexpr char kMoreHelp[] = R"(
   --virtual        the program lives in virtual time: its clock follows the simulated network, its waits take no time, and a
                    run is one function of its seed; for programs of one process and one thread, others are refused
   --digest         the same, and says at the end what the run came to: one line of 32 hexadecimal digits
-  --seeds=A..B     the same, for each of these seeds, as many at a time as there are processors; says what the first that fails
+  --seeds=A..B     the same, for each of these seeds, as many at a time as there are processors; says what the first to fail
                    says, how to run it again, and which ones failed; exit status 1 when one did. A finding fails a run, unless
                    --findings says otherwise. Runs have no standard input
   --capsule=DIR    with --seeds: leaves in DIR, which is made, a file with the whole run of one seed for each way to fail:

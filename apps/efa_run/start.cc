@@ -19,6 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "drydock/coro/status_macros.h"
+#include "drydock/fabric/faults/plan_json.h"
 #include "drydock/gpu/topology/hwloc_xml.h"
 #include "drydock/sim/hosts/sockets/call.h"
 #include "drydock/sim/hosts/sockets/network_name.h"
@@ -67,10 +68,24 @@ absl::Status CheckMachine() {
   return absl::OkStatus();
 }
 
+// Each process of the program writes its own file, whose name begins so.
+absl::Status CheckFolder(absl::string_view flag, const std::string& file) {
+  const std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
+  if (access(folder.c_str(), W_OK | X_OK) == 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--", flag, "=", file, ": cannot be written: ", std::strerror(errno)));
+}
+
 absl::Status CheckFiles(const Settings& settings) {
-  if (!settings.faults.empty() && access(settings.faults.c_str(), R_OK) != 0) {
-    return absl::NotFoundError(
-        absl::StrCat("--faults=", settings.faults, ": ", std::strerror(errno)));
+  if (!settings.faults.empty()) {
+    const auto plan = fabric::faults::ReadFaultPlan(settings.faults);
+    if (!plan.ok()) {
+      return absl::Status(plan.status().code(), absl::StrCat("--faults=", plan.status().message()));
+    }
+  }
+  if (!settings.trace.empty()) RETURN_IF_ERROR(CheckFolder("trace", settings.trace));
+  if (!settings.findings_file.empty()) {
+    RETURN_IF_ERROR(CheckFolder("findings-file", settings.findings_file));
   }
   if (absl::EndsWith(settings.trace, ".html")) {
     return absl::InvalidArgumentError(

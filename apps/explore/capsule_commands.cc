@@ -1,6 +1,8 @@
 #include "drydock/apps/explore/capsule_commands.h"
 
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -73,6 +75,18 @@ std::string Verdicts(const SweepRow& row) {
   return text;
 }
 
+// "NAME.capsule", or "NAME-2.capsule" where that is the capsule of another run, and so on: a line
+// that was printed once stays true.
+std::string FreeName(const std::string& name, const std::string& capsule) {
+  constexpr int kMost = 1000;
+  for (int i = 1;; ++i) {
+    std::string path = absl::StrCat(name, i == 1 ? "" : absl::StrCat("-", i), ".capsule");
+    std::ifstream file(path, std::ios::binary);
+    if (!file || i == kMost) return path;
+    if (std::string(std::istreambuf_iterator<char>(file), {}) == capsule) return path;
+  }
+}
+
 }  // namespace
 
 std::string DefaultCapsuleFolder() {
@@ -124,26 +138,31 @@ std::vector<FailedRun> FailuresOf(const sim::explore::SweepOptions& options,
   return failures;
 }
 
+absl::Status MakeCapsuleFolder(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (!error && std::filesystem::is_directory(folder, error)) return absl::OkStatus();
+  const std::string why = error ? error.message() : "it is a file";
+  return absl::InvalidArgumentError(absl::StrCat("--capsules=", folder, ": ", why));
+}
+
 absl::StatusOr<CapsulePaths> WriteCapsules(const sim::explore::Scenario& scenario,
                                            const std::vector<FailedRun>& failures,
                                            const std::string& folder) {
   CapsulePaths paths;
   if (failures.empty()) return paths;
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (error) {
-    return absl::InvalidArgumentError(absl::StrCat("--capsules=", folder, ": ", error.message()));
-  }
+  RETURN_IF_ERROR(MakeCapsuleFolder(folder));
   for (const FailedRun& failure : failures) {
     ASSIGN_OR_RETURN(TracedRun run, RunIsolated(scenario, failure.run));
     // What was seen is what counts, if they differ.
     if (!IsSameVerdict(run.result, failure.result)) run.result = failure.result;
     const std::string name =
         absl::StrCat(Text(scenario.name()), "-", failure.run.seed, failure.what.empty() ? "" : "-",
-                     failure.what, "-", Text(Name(failure.result.verdict)), ".capsule");
+                     failure.what, "-", Text(Name(failure.result.verdict)));
+    const Capsule capsule = MakeCapsule(scenario, failure.run, run);
     std::string& path = paths[failure.number];
-    path = (std::filesystem::path(folder) / name).string();
-    RETURN_IF_ERROR(WriteCapsule(path, MakeCapsule(scenario, failure.run, run)));
+    path = FreeName((std::filesystem::path(folder) / name).string(), FormatCapsule(capsule));
+    RETURN_IF_ERROR(WriteCapsule(path, capsule));
   }
   return paths;
 }

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
-#include <fstream>
 #include <iostream>
 #include <memory>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "drydock/apps/common/command_line.h"
+#include "drydock/apps/common/output_file.h"
 #include "drydock/apps/common/progress.h"
 #include "drydock/apps/common/report/output_flags.h"
 #include "drydock/apps/explore/arguments.h"
@@ -68,6 +69,7 @@ ABSL_DECLARE_FLAG(bool, sweep);
 ABSL_DECLARE_FLAG(bool, list);
 ABSL_DECLARE_FLAG(std::string, seed);
 ABSL_DECLARE_FLAG(std::string, strategy);  // of schedule_flags.cc
+ABSL_DECLARE_FLAG(std::string, trace);     // of trace_flags.cc
 
 namespace drydock::apps {
 namespace {
@@ -251,9 +253,18 @@ int ReplayFile(const std::string& path) {
 absl::Status DrawIfAsked(const sim::explore::ShrinkReport& report) {
   const std::string path = absl::GetFlag(FLAGS_picture);
   if (path.empty()) return absl::OkStatus();
-  std::ofstream file(path);
-  if (file << DrawShrunk(report) && file.flush()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("--picture=", path, ": cannot be written"));
+  return WriteOutput("picture", path, [&](std::ostream& out) { out << DrawShrunk(report); });
+}
+
+// What a run of this capsule writes: another file each, and not the capsule, but that --out may
+// replace it.
+absl::Status CheckWritten(const std::string& capsule) {
+  RETURN_IF_ERROR(CheckDistinct({"out", "picture"}));
+  RETURN_IF_ERROR(CheckDistinct({"out", "trace"}));
+  RETURN_IF_ERROR(CheckSpares("trace", absl::GetFlag(FLAGS_trace), {capsule}));
+  const std::string picture = absl::GetFlag(FLAGS_picture);
+  RETURN_IF_ERROR(CheckSpares("picture", picture, {capsule}));
+  return picture.empty() ? absl::OkStatus() : CheckOutput("picture", picture);
 }
 
 int ShrinkFile(const std::string& path) {
@@ -408,6 +419,12 @@ absl::Status CheckCorpus(const Arguments& arguments) {
   return absl::InvalidArgumentError("--corpus takes no --csv; here is --json");
 }
 
+// Before the first of many seeds, not after the last.
+absl::Status CheckCapsuleFolder() {
+  const std::string folder = absl::GetFlag(FLAGS_capsules);
+  return folder.empty() || folder == "none" ? absl::OkStatus() : MakeCapsuleFolder(folder);
+}
+
 // A capsule has the settings of its run.
 absl::Status CheckCapsuleFlags(const std::string& flag, const std::vector<std::string>& positional,
                                std::vector<std::string> others) {
@@ -436,8 +453,7 @@ absl::Status CheckTrace() {
   return absl::InvalidArgumentError("--trace is for one run: with --seed or --replay");
 }
 
-int Main(int argc, char** argv) {
-  const std::vector<std::string> positional = ParseCommandLineOrExit(argc, argv, kExploreUsage);
+int Run(const std::vector<std::string>& positional) {
   if (const absl::Status form = CheckForm(); !form.ok())
     return ReportError(kExploreUsage.name, form);
   if (!positional.empty() && positional[0] == "merge") {
@@ -447,11 +463,13 @@ int Main(int argc, char** argv) {
     return RunMerge({positional.begin() + 1, positional.end()});
   }
   if (const std::string path = absl::GetFlag(FLAGS_replay); !path.empty()) {
-    const absl::Status alone = CheckCapsuleFlags("replay", positional, {"trace", "trace-data"});
+    absl::Status alone = CheckCapsuleFlags("replay", positional, {"trace", "trace-data"});
+    alone.Update(CheckWritten(path));
     return alone.ok() ? ReplayFile(path) : ReportError(kExploreUsage.name, alone);
   }
   if (const std::string path = absl::GetFlag(FLAGS_shrink); !path.empty()) {
-    const absl::Status alone = CheckCapsuleFlags("shrink", positional, {"picture"});
+    absl::Status alone = CheckCapsuleFlags("shrink", positional, {"picture"});
+    alone.Update(CheckWritten(path));
     return alone.ok() ? ShrinkFile(path) : ReportError(kExploreUsage.name, alone);
   }
   if (const absl::Status status = CheckTrace(); !status.ok()) {
@@ -470,9 +488,16 @@ int Main(int argc, char** argv) {
     Print(FormatScenarios(Scenarios()), ScenariosJson(Scenarios()), ScenariosCsv(Scenarios()));
     return kExitOk;
   }
+  if (const absl::Status status = CheckCapsuleFolder(); !status.ok()) {
+    return ReportError(kExploreUsage.name, status);
+  }
   if (arguments->exhaustive.has_value()) return RunAllOrders(*arguments);
   if (absl::GetFlag(FLAGS_sweep)) return RunSweep(*arguments);
   return arguments->seed.has_value() ? RunOneSeed(*arguments) : RunManySeeds(*arguments);
+}
+
+int Main(int argc, char** argv) {
+  return EndWith(kExploreUsage.name, Run(ParseCommandLineOrExit(argc, argv, kExploreUsage)));
 }
 
 }  // namespace

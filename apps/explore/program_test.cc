@@ -148,11 +148,48 @@ TEST(ExploreProgramTest, NothingIsWrittenWhenNothingFails) {
   const std::string folder = ::testing::TempDir() + "nothing";
   const ProcessEnd fine = RunExplore({"--scenario=ping-pong", "--seeds=5", "--capsules=" + folder});
   EXPECT_EQ(fine.exit_code, 0) << fine;
-  EXPECT_FALSE(std::filesystem::exists(folder));
+  EXPECT_TRUE(std::filesystem::is_empty(folder));
   const ProcessEnd none =
       RunExplore({"--scenario=write-last", "--seeds=5", "--faults=none", "--capsules=none"});
   EXPECT_EQ(none.exit_code, 1) << none;
   EXPECT_THAT(none.out, Not(HasSubstr("capsule")));
+}
+
+TEST(ExploreProgramTest, AResultThatFoundNoRoomIsAFailure) {
+  const std::string explore = harness::ProgramPath("DRYDOCK_EXPLORE");
+  const ProcessEnd end =
+      harness::Subprocess::Run(
+          {"/bin/sh", "-c", explore + " --scenario=ping-pong --seeds=5 --json >/dev/full"})
+          .value();
+  EXPECT_EQ(end.exit_code, 1) << end;
+  EXPECT_THAT(end.err, HasSubstr("explore: standard output cannot be written"));
+}
+
+TEST(ExploreProgramTest, ACapsuleIsNotWrittenOver) {
+  const std::string folder = ::testing::TempDir() + "spared";
+  const auto explore = [&](const std::string& pages) {
+    return RunExplore({"--scenario=write-last", "--seeds=1", "--faults=none",
+                       "--parameters=pages=" + pages, "--capsules=" + folder});
+  };
+  const auto files = [&] {
+    return std::distance(std::filesystem::directory_iterator(folder),
+                         std::filesystem::directory_iterator());
+  };
+  const std::string first = folder + "/write-last-1-wrong-data";
+  EXPECT_THAT(explore("8").out, HasSubstr(first + ".capsule"));
+  EXPECT_THAT(explore("4").out, HasSubstr(first + "-2.capsule"));  // another run of the same seed
+  EXPECT_THAT(explore("8").out, HasSubstr(first + ".capsule"));    // the first one again
+  EXPECT_EQ(files(), 2);
+
+  const std::string capsule = first + ".capsule";
+  for (const std::vector<std::string>& arguments :
+       {std::vector<std::string>{"--replay=" + capsule, "--trace=" + capsule},
+        {"--shrink=" + capsule, "--picture=" + capsule}}) {
+    const ProcessEnd refused = RunExplore(arguments);
+    EXPECT_EQ(refused.exit_code, 2) << refused;
+    EXPECT_THAT(refused.err, HasSubstr("is a file that this run reads"));
+  }
+  EXPECT_EQ(RunExplore({"--replay=" + capsule}).LastLine(), "replayed bit for bit");
 }
 
 TEST(ExploreProgramTest, SweepPrintsAMatrix) {
@@ -253,6 +290,7 @@ TEST(ExploreProgramTest, HelpTeaches) {
 }
 
 TEST(ExploreProgramTest, BadInputIsOneLineAndTwo) {
+  const std::string no_folder = WriteText("no-folder", "");
   ExpectRefused(
       {{{"--scenario=nothing"}, "--scenario=nothing does not exist: write, write-last, ping-pong"},
        {{"--seeds=0"}, "no seeds"},
@@ -292,6 +330,7 @@ TEST(ExploreProgramTest, BadInputIsOneLineAndTwo) {
        {{"--replay=a.capsule", "b.capsule"}, "--replay takes no argument 'b.capsule'"},
        {{"--replay=a.capsule", "--picture=x.svg"}, "--replay takes no --picture"},
        {{"--shrink=a.capsule", "--seed=3"}, "--shrink takes no --seed"},
+       {{"--seeds=5", "--capsules=" + no_folder}, "--capsules=" + no_folder + ": "},
        {{"--seed-first=1"}, "unknown flag --seed-first"}});
 }
 

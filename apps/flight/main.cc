@@ -3,21 +3,19 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <fstream>
 #include <iostream>
-#include <sstream>
+#include <ostream>
 #include <string>
 #include <vector>
 
 #include "absl/flags/flag.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "drydock/apps/common/command_line.h"
+#include "drydock/apps/common/output_file.h"
 #include "drydock/apps/common/trace_page.h"
 #include "drydock/coro/status_macros.h"
 #include "drydock/fabric/trace/flight_reader.h"
-#include "drydock/fabric/trace/perfetto.h"
 #include "drydock/fabric/trace/text.h"
 
 ABSL_FLAG(std::string, trace, "",
@@ -44,20 +42,6 @@ const Usage kUsage = {
         "folder of temporary files, with its process number.\n"
         "Exit status: 0 shown, 2 bad input."};
 
-absl::Status WriteTo(const std::string& path, const Recording& recording) {
-  std::ofstream file(path, std::ios::binary);
-  if (absl::EndsWith(path, ".html")) {
-    std::ostringstream json;
-    fabric::trace::WriteTrace(recording, json);
-    file << TracePage(json.str());
-  } else {
-    fabric::trace::WriteTrace(recording, file);
-  }
-  file.close();
-  if (file) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("--trace=", path, ": cannot be written"));
-}
-
 void Print(const Recording& recording, std::uint64_t last) {
   const fabric::trace::TraceInfo& info = recording.info;
   const auto line = [](const char* label, const std::string& text) {
@@ -76,9 +60,13 @@ absl::Status Run(const std::vector<std::string>& positional) {
   if (positional.size() != 1) {
     return absl::InvalidArgumentError("it takes one flight file; --help says where they are");
   }
-  ASSIGN_OR_RETURN(const Recording recording, fabric::trace::ReadFlightFile(positional[0]));
   const std::string path = absl::GetFlag(FLAGS_trace);
-  if (!path.empty()) RETURN_IF_ERROR(WriteTo(path, recording));
+  RETURN_IF_ERROR(CheckSpares("trace", path, positional));
+  ASSIGN_OR_RETURN(const Recording recording, fabric::trace::ReadFlightFile(positional[0]));
+  if (!path.empty()) {
+    RETURN_IF_ERROR(WriteOutput(
+        "trace", path, [&](std::ostream& out) { WriteTraceOrPage(recording, path, out); }));
+  }
   Print(recording, absl::GetFlag(FLAGS_last));
   return absl::OkStatus();
 }

@@ -118,6 +118,34 @@ TEST_F(TraceProgramTest, AFileThatCannotBeIsBadInput) {
   EXPECT_THAT(end.err, HasSubstr("cannot be written"));
 }
 
+TEST_F(TraceProgramTest, ARunThatIsRefusedLeavesTheFileAsItWas) {
+  std::ofstream(File("t.json")) << "of a run before";
+  for (const char* flag : {"--nic=none", "--page-size=3"}) {
+    const ProcessEnd end = Run("DRYDOCK_WRITE", {flag, "--trace=" + File("t.json")});
+    EXPECT_EQ(end.exit_code, 2) << end;
+    EXPECT_THAT(harness::Lines(end.err), ::testing::SizeIs(1)) << end;
+    EXPECT_EQ(Read(File("t.json")), "of a run before");
+  }
+}
+
+// `write | head -1`.
+TEST_F(TraceProgramTest, ARunWhoseOutputNobodyReadsLeavesNoFile) {
+  const std::string write = harness::ProgramPath("DRYDOCK_WRITE");
+  ASSERT_OK_AND_ASSIGN(
+      const ProcessEnd end,
+      Subprocess::Run({"/bin/sh", "-c", write + " --num-pages=2000 --page-size=4096 | head -1"},
+                      options_));
+  EXPECT_EQ(end.exit_code, 0) << end;
+  EXPECT_THAT(Left(), IsEmpty());
+}
+
+TEST_F(TraceProgramTest, AFlightFileIsNotWrittenOver) {
+  std::ofstream(File("flight")) << "bytes";
+  const ProcessEnd end = Run("DRYDOCK_FLIGHT", {File("flight"), "--trace=" + File("flight")});
+  EXPECT_EQ(end.exit_code, 2) << end;
+  EXPECT_EQ(Read(File("flight")), "bytes");
+}
+
 TEST_F(TraceProgramTest, AKilledRunLeavesItsLastEvents) {
   std::vector<std::string> command = {harness::ProgramPath("DRYDOCK_WRITE"), "--page-size=4096",
                                       "--num-pages=2000", "--verbose"};

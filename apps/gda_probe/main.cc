@@ -209,7 +209,7 @@ absl::StatusOr<int> Run(const std::vector<std::string>& positional) {
 
 int Main(int argc, char** argv) {
   const absl::StatusOr<int> code = Run(ParseCommandLineOrExit(argc, argv, kUsage));
-  return code.ok() ? EndWith(kUsage.name, *code) : ReportError(kUsage.name, code.status());
+  return EndWith(kUsage.name, code);
 }
 
 }  // namespace

@@ -29,7 +29,7 @@
 ABSL_FLAG(std::string, kernel, "put",
           "put: one put that blocks. loop: one thread, --count writes. team: the threads of a "
           "block fill batches together. blocks: many blocks share the queue.");
-ABSL_FLAG(std::uint64_t, bytes, 4096, "Of each write; a multiple of 8.");
+ABSL_FLAG(drydock::apps::ByteSize, bytes, {4096}, "Of each write; a multiple of 8.");
 ABSL_FLAG(std::uint64_t, count, 1000, "Writes, each to a different place; --kernel=put has one.");
 ABSL_FLAG(std::uint64_t, batch, 1,
           "With --kernel=loop: writes that are completed together before the next ones; 0: wait "
@@ -111,7 +111,7 @@ absl::StatusOr<Options> OptionsFromFlags(bool stand_in) {
       options.place,
       (Named<BufferPlace>("memory", absl::GetFlag(FLAGS_memory),
                           {{"device", BufferPlace::kDevice}, {"host", BufferPlace::kHost}})));
-  const std::uint64_t bytes = absl::GetFlag(FLAGS_bytes);
+  const std::uint64_t bytes = absl::GetFlag(FLAGS_bytes).bytes;
   RETURN_IF_ERROR(InRange("bytes", bytes, 8, 1 << 30));
   if (bytes % 8 != 0) {
     return absl::InvalidArgumentError(absl::StrCat("--bytes=", bytes, " is no multiple of 8"));

@@ -15,6 +15,7 @@
 #include "drydock/apps/common/command_line.h"
 #include "drydock/apps/common/report/output_flags.h"
 #include "drydock/apps/common/report/result_table.h"
+#include "drydock/apps/common/units.h"
 #include "drydock/apps/gda_ranks/measure.h"
 #include "drydock/coro/status_macros.h"
 #include "drydock/fabric/memory.h"
@@ -33,7 +34,7 @@ ABSL_FLAG(std::string, work, "all",
 ABSL_FLAG(std::uint64_t, tokens, 128, "Of each rank, with --work=moe.");
 ABSL_FLAG(std::uint64_t, top_k, 4, "Experts of a token.");
 ABSL_FLAG(std::uint64_t, experts, 8, "Of each rank.");
-ABSL_FLAG(std::uint64_t, bytes, 4096, "Of a token; a multiple of 4.");
+ABSL_FLAG(drydock::apps::ByteSize, bytes, {4096}, "Of a token; a multiple of 4.");
 ABSL_FLAG(std::uint64_t, rounds, 20, "Of dispatch and combine, each with other data.");
 ABSL_FLAG(std::uint64_t, count, 0, "Puts of each GPU; 0: 100000, or 2000 on stand-ins.");
 ABSL_FLAG(std::uint64_t, pair_bytes, 64 << 20, "Of a transfer between two GPUs; a power of two.");
@@ -120,17 +121,17 @@ absl::StatusOr<MoeShape> ShapeFromFlags() {
   RETURN_IF_ERROR(InRange("tokens", absl::GetFlag(FLAGS_tokens), 1, 65536));
   RETURN_IF_ERROR(InRange("top-k", absl::GetFlag(FLAGS_top_k), 1, 64));
   RETURN_IF_ERROR(InRange("experts", absl::GetFlag(FLAGS_experts), 1, 1024));
-  RETURN_IF_ERROR(InRange("bytes", absl::GetFlag(FLAGS_bytes), 4, 1 << 20));
+  RETURN_IF_ERROR(InRange("bytes", absl::GetFlag(FLAGS_bytes).bytes, 4, 1 << 20));
   RETURN_IF_ERROR(InRange("rounds", absl::GetFlag(FLAGS_rounds), 1, 100000));
-  if (absl::GetFlag(FLAGS_bytes) % 4 != 0) {
+  if (absl::GetFlag(FLAGS_bytes).bytes % 4 != 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--bytes=", absl::GetFlag(FLAGS_bytes), " is no multiple of 4"));
+        absl::StrCat("--bytes=", absl::GetFlag(FLAGS_bytes).bytes, " is no multiple of 4"));
   }
   MoeShape shape;
   shape.tokens = static_cast<std::uint32_t>(absl::GetFlag(FLAGS_tokens));
   shape.top_k = static_cast<std::uint32_t>(absl::GetFlag(FLAGS_top_k));
   shape.experts_per_rank = static_cast<std::uint32_t>(absl::GetFlag(FLAGS_experts));
-  shape.words = static_cast<std::uint32_t>(absl::GetFlag(FLAGS_bytes) / 4);
+  shape.words = static_cast<std::uint32_t>(absl::GetFlag(FLAGS_bytes).bytes / 4);
   return shape;
 }
 
@@ -308,7 +309,7 @@ int Main(int argc, char** argv) {
                                         absl::StrCat("unexpected argument '", positional[0], "'")));
   }
   const absl::StatusOr<int> code = Run();
-  return EndWith(kUsage.name, code.ok() ? *code : ReportError(kUsage.name, code.status()));
+  return EndWith(kUsage.name, code);
 }
 
 }  // namespace

@@ -3,8 +3,8 @@
 #include <sys/resource.h>
 
 #include <cstdint>
-#include <fstream>
 #include <iostream>
+#include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "drydock/apps/common/command_line.h"
+#include "drydock/apps/common/output_file.h"
 #include "drydock/apps/common/progress.h"
 #include "drydock/apps/common/report/output_flags.h"
 #include "drydock/apps/common/text_file.h"
@@ -147,10 +148,7 @@ absl::StatusOr<int> Write(const Schedule& schedule, const std::string& path) {
     WriteGoal(schedule, std::cout);
     return kExitOk;
   }
-  std::ofstream file(path, std::ios::binary);
-  WriteGoal(schedule, file);
-  file.close();
-  if (!file) return BadInput(absl::StrCat("--write=", path, " cannot be written"));
+  RETURN_IF_ERROR(WriteOutput("write", path, [&](std::ostream& out) { WriteGoal(schedule, out); }));
   return kExitOk;
 }
 
@@ -206,6 +204,5 @@ int main(int argc, char** argv) {
   using drydock::apps::goal::kUsage;
   const std::vector<std::string> paths = drydock::apps::ParseCommandLineOrExit(argc, argv, kUsage);
   const absl::StatusOr<int> code = drydock::apps::goal::Run(paths);
-  return code.ok() ? drydock::apps::EndWith(kUsage.name, *code)
-                   : drydock::apps::ReportError(kUsage.name, code.status());
+  return drydock::apps::EndWith(kUsage.name, code);
 }

@@ -19,6 +19,7 @@
 #include "drydock/apps/common/progress.h"
 #include "drydock/apps/common/report/output_flags.h"
 #include "drydock/apps/common/report/result_table.h"
+#include "drydock/apps/common/units.h"
 #include "drydock/coro/status_macros.h"
 #include "drydock/coro/steady_clock.h"
 #include "drydock/fabric/memory.h"
@@ -27,7 +28,7 @@
 #include "drydock/gpu/gda/launcher.h"
 #include "drydock/gpu/gda/sim_pair.h"
 
-ABSL_FLAG(std::uint64_t, bytes, 1024, "Of the message, 1 to 1073741824.");
+ABSL_FLAG(drydock::apps::ByteSize, bytes, {1024}, "Of the message, 1 to 1073741824.");
 ABSL_FLAG(std::uint64_t, value, 42, "Of every byte, 0 to 255.");
 ABSL_FLAG(std::uint64_t, count, 1, "How often it is sent and verified.");
 
@@ -81,10 +82,10 @@ absl::StatusOr<Options> OptionsFromFlags() {
     return absl::InvalidArgumentError(
         absl::StrCat("--", flag, "=", value, " is not between ", least, " and ", most));
   };
-  RETURN_IF_ERROR(range("bytes", absl::GetFlag(FLAGS_bytes), 1, 1 << 30));
+  RETURN_IF_ERROR(range("bytes", absl::GetFlag(FLAGS_bytes).bytes, 1, 1 << 30));
   RETURN_IF_ERROR(range("value", absl::GetFlag(FLAGS_value), 0, 255));
   RETURN_IF_ERROR(range("count", absl::GetFlag(FLAGS_count), 1, 1'000'000));
-  options.bytes = static_cast<std::uint32_t>(absl::GetFlag(FLAGS_bytes));
+  options.bytes = static_cast<std::uint32_t>(absl::GetFlag(FLAGS_bytes).bytes);
   options.value = static_cast<std::uint32_t>(absl::GetFlag(FLAGS_value));
   options.count = absl::GetFlag(FLAGS_count);
   ASSIGN_OR_RETURN(options.ring, RingModeFromFlags());

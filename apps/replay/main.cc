@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "absl/flags/declare.h"
@@ -16,6 +14,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "drydock/apps/common/command_line.h"
+#include "drydock/apps/common/output_file.h"
 #include "drydock/apps/common/progress.h"
 #include "drydock/apps/common/report/output_flags.h"
 #include "drydock/apps/common/simulated_fabric.h"
@@ -129,18 +128,6 @@ absl::StatusOr<Capture> Load(const std::vector<std::string>& paths) {
   return capture;
 }
 
-// A capture may be all that is left of a run: it is not written over.
-absl::Status CheckSpares(absl::string_view flag, const std::string& written,
-                         const std::vector<std::string>& paths) {
-  for (const std::string& path : paths) {
-    std::error_code absent;
-    if (!std::filesystem::equivalent(path, written, absent)) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("--", flag, "=", written, " is the capture that is replayed"));
-  }
-  return absl::OkStatus();
-}
-
 // The same replay once more, observed: it was not known before which one is the last.
 absl::Status Trace(const Capture& capture, const Steered& steered, SteerOptions options,
                    SimulatedFabric fabric, TraceRun& trace) {
@@ -202,6 +189,5 @@ int main(int argc, char** argv) {
   using drydock::apps::replay::kUsage;
   const std::vector<std::string> paths = drydock::apps::ParseCommandLineOrExit(argc, argv, kUsage);
   const absl::StatusOr<int> code = drydock::apps::replay::Run(paths);
-  return code.ok() ? drydock::apps::EndWith(kUsage.name, *code)
-                   : drydock::apps::ReportError(kUsage.name, code.status());
+  return drydock::apps::EndWith(kUsage.name, code);
 }

@@ -232,7 +232,7 @@ TEST(ReplayProgramTest, ACaptureIsNotWrittenOver) {
   for (const std::string& written : {copy, other_name}) {
     const ProcessEnd end = Replay({"--trace=" + written, kServer, copy});
     EXPECT_EQ(end.exit_code, 2) << end;
-    EXPECT_THAT(end.err, HasSubstr("is the capture that is replayed"));
+    EXPECT_THAT(end.err, HasSubstr("is a file that this run reads"));
     EXPECT_EQ(Content(copy), kept);
   }
   // Nor is an older trace, when the capture is none.

@@ -108,7 +108,9 @@ std::string ForPeople(const CliffReport& report) {
       " workloads predicted\nceiling    ", Ceiling(report), "\ncliffs     ",
       report.found.cliffs.size(),
       absl::StrFormat(": rates at least %.0f %% under a neighbour's, latencies %.1f times\n",
-                      report.depth * 100, report.times));
+                      report.depth * 100, report.times),
+      "shares     of the links; of the NICs' request rate where pages are too short to fill "
+      "them\n");
   if (report.found.cliffs.empty()) return text;
   Rows rows = {{"#", "reaches", "best neighbour", "with", "limiter", "simulator"}};
   Rows features = {{"#", "the plain workload, but", "each of these is needed"}};

@@ -73,7 +73,9 @@ absl::StatusOr<SearchOptions> SearchOptionsFromFlags() {
   if (!(options.depth > 0 && options.depth < 1)) {
     return absl::InvalidArgumentError("--depth is between 0 and 1");
   }
-  if (!(options.times > 1)) return absl::InvalidArgumentError("--times is above 1");
+  if (!(options.times > 1 && options.times <= 1e6)) {
+    return absl::InvalidArgumentError("--times is above 1, and at most a million");
+  }
   if (options.budget == 0) return absl::InvalidArgumentError("--budget is 1 or more");
   return options;
 }

@@ -238,7 +238,7 @@ TEST(WhatifTest, WhatCannotBeIsRefused) {
   EXPECT_THAT(kWhatif.Refusal({"--policy=by-peer", "--peers=2305843009213693952"}),
               HasSubstr("peers, pollers and receivers are at most"));
   EXPECT_THAT(kWhatif.Refusal({"--search", "--profile=p4d"}), HasSubstr("do not both read"));
-  EXPECT_THAT(kWhatif.Refusal({"--svg=/nowhere/at/all.svg"}), HasSubstr("cannot write this file"));
+  EXPECT_THAT(kWhatif.Refusal({"--svg=/nowhere/at/all.svg"}), HasSubstr("cannot be written"));
 }
 
 TEST(WhatifTest, HelpTeaches) {

@@ -87,6 +87,13 @@ absl::StatusOr<Workload> WorkloadFromFlags(const sim::Profile& profile) {
     return absl::InvalidArgumentError(absl::StrCat("--size=", bytes.status().message()));
   }
   load.page_bytes = *bytes;
+  if (load.far && !load.pinned) {
+    return absl::InvalidArgumentError("--far pins threads far from their NICs: without --nopin");
+  }
+  if (load.receivers > profile.nics.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--receivers=", load.receivers, ": a machine has ", profile.nics.size(), " NICs"));
+  }
   ASSIGN_OR_RETURN(load.policy, fabric::async::transfer::ParsePolicy(absl::GetFlag(FLAGS_policy)));
   ASSIGN_OR_RETURN(load.pattern, Choose("pattern", absl::GetFlag(FLAGS_pattern), kPatterns));
   ASSIGN_OR_RETURN(load.direction, Choose("op", absl::GetFlag(FLAGS_op), kDirections));

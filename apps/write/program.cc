@@ -31,7 +31,8 @@ ABSL_FLAG(std::string, completion, "count",
           "Client: how it knows that all writes arrived. count: every write announces itself, and "
           "the client counts. last: only the last one does: wrong on EFA, where writes are not "
           "ordered.");
-ABSL_FLAG(std::uint64_t, page_size, 1048576, "Client: bytes of a page; divides 16777216.");
+ABSL_FLAG(drydock::apps::ByteSize, page_size, {1048576},
+          "Client: bytes of a page; divides 16777216.");
 ABSL_FLAG(std::uint64_t, num_pages, 8,
           "Client: pages to transfer into each of the two regions, at most 2037.");
 ABSL_FLAG(std::uint64_t, data_seed, 0xb584035fabe6ce9b,
@@ -78,7 +79,7 @@ absl::StatusOr<Arguments> ParseArguments(const std::vector<std::string>& positio
     ASSIGN_OR_RETURN(arguments.address, fabric::Address::Parse(positional[0]));
   }
   arguments.client.memory = places.client;
-  arguments.client.page_bytes = absl::GetFlag(FLAGS_page_size);
+  arguments.client.page_bytes = absl::GetFlag(FLAGS_page_size).bytes;
   arguments.client.page_count = absl::GetFlag(FLAGS_num_pages);
   arguments.client.data_seed = absl::GetFlag(FLAGS_data_seed);
   ASSIGN_OR_RETURN(arguments.client.silence_timeout, ParseTimeout(absl::GetFlag(FLAGS_timeout)));

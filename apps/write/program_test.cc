@@ -228,7 +228,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadInput{{"--num-pages=2038", "--page-size=4096"}, "at most 2037"},
         BadInput{{"--page-size=0"}, "page size 0 does not divide"},
         BadInput{{"--page-size=1000"}, "page size 1000 does not divide"},
-        BadInput{{"--page-size=18446744073709551615"}, "does not divide"},
+        BadInput{{"--page-size=18446744073709551615"}, "it takes a size"},
         BadInput{{"--page-size=33554432"}, "does not divide"},
         BadInput{{"--seed=abc"}, "--seed=abc is not valid: it takes a whole number"},
         BadInput{{"--seed=-1"}, "--seed=-1"}, BadInput{{"--seed="}, "--seed="},
@@ -241,7 +241,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadInput{{"00112233"}, "takes no address"}, BadInput{{"--provder=tcp"}, "unknown flag"},
         BadInput{{"-provider=tcp"}, "two dashes"}, BadInput{{"xyz"}, "hexadecimal"},
         BadInput{{"00", "1", "2", "3"}, "too many arguments: 3"},
-        BadInput{{"00", "big"}, "--page-size=big is not valid: it takes a whole number"},
+        BadInput{{"00", "big"}, "--page-size=big is not valid: it takes a size"},
         BadInput{{"00", "4096", "-3"}, "--num-pages=-3 is not valid: it takes a whole number"}));
 
 }  // namespace

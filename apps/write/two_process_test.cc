@@ -256,7 +256,7 @@ TEST_F(TwoProcessTest, BadRequestsAreRefusedBeforeTheServerIsAsked) {
       {{"1000"}, "page size 1000 does not divide"},
       {{"1048576", "17"}, "17 pages of 1 MiB do not fit"},
       {{"4096", "0"}, "no pages are asked for"},
-      {{"18446744073709551616"}, "--page-size=18446744073709551616 is not valid: it takes a whole"},
+      {{"18446744073709551616"}, "--page-size=18446744073709551616 is not valid: it takes a size"},
       {{"--nic=nowhere9"}, "no NIC 'nowhere9': there are "},
   };
   for (const auto& [arguments, complaint] : cases) {

@@ -13,7 +13,7 @@ namespace drydock::fabric::trace {
 namespace {
 
 constexpr int kBugs[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
-constexpr int kEnds[] = {SIGINT, SIGTERM, SIGHUP};
+constexpr int kEnds[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 constexpr int kMostSignal = 32;
 
 std::array<std::atomic<const char*>, 8> paths;

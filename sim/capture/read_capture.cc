@@ -1,9 +1,11 @@
 #include "drydock/sim/capture/read_capture.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <map>
 #include <memory>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -239,6 +241,10 @@ bool DoesSomething(const Node& node) { return !node.steps.empty(); }
 }  // namespace
 
 absl::StatusOr<TraceFile> LoadTraceFile(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": is a folder"));
+  }
   std::ifstream in(path, std::ios::binary | std::ios::ate);
   if (!in) return absl::NotFoundError(absl::StrCat(path, ": cannot be opened"));
   const std::streamoff size = in.tellg();

@@ -415,6 +415,10 @@ absl::StatusOr<Capsule> ParseCapsule(absl::string_view text) {
 // ---- Files ----
 
 absl::StatusOr<Capsule> ReadCapsule(const std::string& path) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": is a folder"));
+  }
   std::ifstream file(path, std::ios::binary);
   if (!file) return absl::NotFoundError(absl::StrCat(path, ": ", std::strerror(errno)));
   // One byte more than may be there.

@@ -116,4 +116,8 @@ refused "no profile 'p9'" --profile=p9 fi_info
 refused "33 NICs: a machine of profile p5 has 32" --profile=p5 --nics=33 fi_info
 refused "not a number" --nics=many fi_info
 refused "No such file or directory" --faults=/nowhere/plan.json fi_info
+echo "no plan" >"$work/plan.txt"
+refused "plan.txt" --faults="$work/plan.txt" fi_info
+refused "cannot be written" --trace=/nowhere/trace.json fi_info
+refused "cannot be written" --findings-file=/nowhere/found.json fi_info
 echo "all programs ran"

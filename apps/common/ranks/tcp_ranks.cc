@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <iostream>
 #include <map>
 #include <span>
 #include <vector>
@@ -213,7 +214,13 @@ coro::Task<absl::StatusOr<std::unique_ptr<Ranks>>> MeetAt(coro::EpollSelector& s
                                                           coro::TcpAddress host, std::size_t rank,
                                                           coro::Time deadline) {
   absl::StatusOr<coro::Descriptor> connected = co_await coro::Connect(selector, host, deadline);
+  const coro::Time began = coro::EventLoop::Current().Now();
+  bool said = false;
   while (absl::IsUnavailable(connected.status()) && coro::EventLoop::Current().Now() < deadline) {
+    if (!said && coro::EventLoop::Current().Now() - began >= 1s) {
+      std::cerr << "meet at " << host.ToString() << ": nobody listens there yet; waiting\n";
+      said = true;
+    }
     co_await coro::Sleep(50ms);
     connected = co_await coro::Connect(selector, host, deadline);
   }

@@ -114,7 +114,7 @@ TEST_F(OutputFlagsTest, PictureGoesToItsFileOrIsNotDrawn) {
   text << std::ifstream(path).rdbuf();
   EXPECT_EQ(text.str(), "<svg/>");
   ASSERT_THAT(ParseFlags({"--svg=/no/such/folder/x"}), IsOk());
-  EXPECT_THAT(DrawIfAsked([] { return ""; }), StatusIs(kInvalid, HasSubstr("cannot write")));
+  EXPECT_THAT(DrawIfAsked([] { return ""; }), StatusIs(kInvalid, HasSubstr("cannot be written")));
 }
 
 }  // namespace

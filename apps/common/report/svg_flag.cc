@@ -1,9 +1,9 @@
 #include "drydock/apps/common/report/svg_flag.h"
 
-#include <fstream>
+#include <ostream>
 
 #include "absl/flags/flag.h"
-#include "absl/strings/str_cat.h"
+#include "drydock/apps/common/output_file.h"
 
 ABSL_FLAG(std::string, svg, "", "Also draw charts, into this file.");
 
@@ -12,10 +12,7 @@ namespace drydock::apps {
 absl::Status DrawIfAsked(const std::function<std::string()>& draw) {
   const std::string path = absl::GetFlag(FLAGS_svg);
   if (path.empty()) return absl::OkStatus();
-  std::ofstream file(path, std::ios::binary);
-  file << draw() << std::flush;
-  if (file.good()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("--svg=", path, ": cannot write this file"));
+  return WriteOutput("svg", path, [&](std::ostream& out) { out << draw(); });
 }
 
 }  // namespace drydock::apps

@@ -1,5 +1,6 @@
 #include "drydock/apps/common/session/either_world.h"
 
+#include "drydock/apps/common/command_line.h"
 #include "drydock/coro/status_macros.h"
 
 namespace drydock::apps {
@@ -15,12 +16,12 @@ BackendOptions SimulatedUnlessNamed(absl::string_view profile) {
 namespace internal {
 
 absl::Status Observe(absl::string_view program, const BackendOptions& backend,
-                     const std::function<void(const ChosenWorld&)>& run) {
+                     const std::function<absl::Status(const ChosenWorld&)>& run) {
   ASSIGN_OR_RETURN(BackendChoice choice, ChooseBackend(backend));
   ASSIGN_OR_RETURN(const auto trace, TraceRun::FromFlags(program, choice.simulated, backend.seed));
-  run({backend, choice, *trace});
+  const absl::Status ran = run({backend, choice, *trace});
   choice.fabric.reset();  // the observed fabric is closed
-  return trace->Finish();
+  return ExitCodeOf(ran) == kExitBadInput ? absl::OkStatus() : trace->Finish();
 }
 
 }  // namespace internal

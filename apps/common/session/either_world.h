@@ -31,9 +31,10 @@ struct ChosenWorld {
 };
 
 namespace internal {
-// Calls `run` between the choice and the end of the trace.
+// Calls `run`, which returns its result's status, between the choice and the end of the trace. A run
+// that was refused leaves no trace.
 absl::Status Observe(absl::string_view program, const BackendOptions& backend,
-                     const std::function<void(const ChosenWorld&)>& run);
+                     const std::function<absl::Status(const ChosenWorld&)>& run);
 }  // namespace internal
 
 // Returns the result of `simulated` or `real`, observed as --trace wants it. Errors: those of the
@@ -46,6 +47,7 @@ absl::StatusOr<Result> RunObserved(
   absl::StatusOr<Result> result = absl::InternalError("nothing ran");
   const absl::Status observed = internal::Observe(program, backend, [&](const ChosenWorld& world) {
     result = world.choice.Visit([&] { return simulated(world); }, [&] { return real(world); });
+    return result.status();
   });
   if (!observed.ok()) return observed;
   return result;

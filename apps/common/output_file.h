@@ -1,0 +1,41 @@
+// A file that a program writes because a flag names it.
+//
+//   RETURN_IF_ERROR(CheckOutput("trace", path));                  // before hours of work
+//   ...
+//   RETURN_IF_ERROR(WriteOutput("trace", path, [&](std::ostream& out) { out << text; }));
+
+#ifndef DRYDOCK_APPS_COMMON_OUTPUT_FILE_H_
+#define DRYDOCK_APPS_COMMON_OUTPUT_FILE_H_
+
+#include <functional>
+#include <initializer_list>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+
+namespace drydock::apps {
+
+// Whether `path` could be written now, as far as can be told without touching it. kInvalidArgument
+// otherwise: "--trace=PATH: cannot be written: no such folder" for the flag `trace`.
+absl::Status CheckOutput(absl::string_view flag, const std::string& path);
+
+// Replaces what is at `path` by what `write` puts into the stream: whoever opens the file finds the
+// old one or all of the new one, and after an error the old one. A device or a pipe is written to.
+// kInvalidArgument: as CheckOutput.
+absl::Status WriteOutput(absl::string_view flag, const std::string& path,
+                         const std::function<void(std::ostream&)>& write);
+
+// kInvalidArgument where `path` is one of the files that the program reads: they may be all that is
+// left of a run.
+absl::Status CheckSpares(absl::string_view flag, const std::string& path,
+                         const std::vector<std::string>& read);
+
+// kInvalidArgument where two of these flags name the same file.
+absl::Status CheckDistinct(std::initializer_list<absl::string_view> flags);
+
+}  // namespace drydock::apps
+
+#endif  // DRYDOCK_APPS_COMMON_OUTPUT_FILE_H_

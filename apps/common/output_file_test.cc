@@ -1,0 +1,119 @@
+// Files that flags name: nothing is touched by a check, and all of it or nothing is written.
+
+#include "drydock/apps/common/output_file.h"
+
+#include <sys/stat.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <ostream>
+#include <string>
+
+#include "absl/flags/flag.h"
+#include "absl/status/status.h"
+#include "drydock/testing/matchers/status_matchers.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+ABSL_FLAG(std::string, one, "", "");
+ABSL_FLAG(std::string, other, "", "");
+
+namespace drydock::apps {
+namespace {
+
+namespace fs = std::filesystem;
+using ::drydock::testing_matchers::IsOk;
+using ::drydock::testing_matchers::StatusIs;
+using ::testing::HasSubstr;
+
+class OutputFileTest : public ::testing::Test {
+ protected:
+  OutputFileTest() {
+    std::string name = ::testing::TempDir() + "/output-XXXXXX";
+    folder_ = mkdtemp(name.data());
+  }
+  ~OutputFileTest() override { fs::remove_all(folder_); }
+
+  std::string At(const std::string& name) const { return (folder_ / name).string(); }
+  static std::string Read(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  static absl::Status Write(const std::string& path, const std::string& text) {
+    return WriteOutput("out", path, [&](std::ostream& out) { out << text; });
+  }
+  std::size_t Files() const {
+    return static_cast<std::size_t>(
+        std::distance(fs::directory_iterator(folder_), fs::directory_iterator()));
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(OutputFileTest, ACheckTouchesNothing) {
+  ASSERT_THAT(Write(At("old"), "kept"), IsOk());
+  EXPECT_THAT(CheckOutput("out", At("old")), IsOk());
+  EXPECT_EQ(Read(At("old")), "kept");
+  EXPECT_THAT(CheckOutput("out", At("new")), IsOk());
+  EXPECT_EQ(Files(), 1u);
+}
+
+TEST_F(OutputFileTest, WhatCannotBeWritten) {
+  ASSERT_THAT(Write(At("file"), ""), IsOk());
+  for (const std::string& path : {std::string(), At(""), At("none/file"), At("file/below")}) {
+    EXPECT_THAT(CheckOutput("out", path),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--out=" + path)));
+    EXPECT_THAT(Write(path, "text"),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("cannot be written: ")));
+  }
+  EXPECT_EQ(Files(), 1u);
+}
+
+TEST_F(OutputFileTest, WhoWritesReplacesTheFileAndLeavesNoOther) {
+  ASSERT_THAT(Write(At("file"), "old"), IsOk());
+  fs::create_symlink("file", At("link"));
+  ASSERT_THAT(Write(At("link"), "new"), IsOk());
+  EXPECT_EQ(Read(At("file")), "new");
+  EXPECT_TRUE(fs::is_symlink(At("link")));
+  EXPECT_EQ(Files(), 2u);
+}
+
+// A stream that fails half-way, as on a full disk.
+TEST_F(OutputFileTest, AfterAnErrorTheOldFileIsThere) {
+  ASSERT_THAT(Write(At("file"), "old"), IsOk());
+  const absl::Status failed = WriteOutput("out", At("file"), [](std::ostream& out) {
+    out << "ne";
+    out.setstate(std::ios::badbit);
+  });
+  EXPECT_THAT(failed, StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_EQ(Read(At("file")), "old");
+  EXPECT_EQ(Files(), 1u);
+  EXPECT_THAT(Write("/dev/full", "text"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("No space left")));
+  EXPECT_THAT(Write("/dev/null", "text"), IsOk());
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+}
+
+TEST_F(OutputFileTest, WhatIsReadIsSpared) {
+  ASSERT_THAT(Write(At("file"), "old"), IsOk());
+  fs::create_symlink("file", At("link"));
+  EXPECT_THAT(CheckSpares("out", At("link"), {At("none"), At("file")}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("this run reads")));
+  EXPECT_THAT(CheckSpares("out", At("other"), {At("file")}), IsOk());
+  EXPECT_THAT(CheckSpares("out", "", {At("file")}), IsOk());
+}
+
+TEST_F(OutputFileTest, TwoFlagsNameTwoFiles) {
+  EXPECT_THAT(CheckDistinct({"one", "other", "no-flag"}), IsOk());
+  absl::SetFlag(&FLAGS_one, "a");
+  absl::SetFlag(&FLAGS_other, "b");
+  EXPECT_THAT(CheckDistinct({"one", "other"}), IsOk());
+  absl::SetFlag(&FLAGS_other, "a");
+  EXPECT_THAT(CheckDistinct({"one", "other"}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("are both to be in a")));
+}
+
+}  // namespace
+}  // namespace drydock::apps
