@@ -34,6 +34,8 @@
 namespace drydock::sim {
 namespace {
 
+thread_local bool is_hosts_thread = false;
+
 using namespace std::chrono_literals;
 
 // As long as the program has progressed within this time, it looks after everything itself.
@@ -257,10 +259,11 @@ class Networked final : public Host::Impl, public ForkAware {
 
   // --- The thread ---
   void Start() {
-    // Signals are for the program's own threads.
+    // Signals are for the program's own threads, but for what the thread itself does wrong.
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
+    for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL}) sigdelset(&all, fault);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     thread_ = std::thread([this] { Run(); });
     pthread_sigmask(SIG_SETMASK, &before, nullptr);
@@ -279,6 +282,7 @@ class Networked final : public Host::Impl, public ForkAware {
   }
 
   void Run() {
+    is_hosts_thread = true;
     Processor::TakeShortTurns();
     Processor processor;
     while (!stopped_.load(std::memory_order_seq_cst)) {
@@ -389,6 +393,8 @@ int Host::Watch(std::function<bool()> glance) { return impl_->Watch(std::move(gl
 void Host::Unwatch(int number) { impl_->Unwatch(number); }
 void Host::OnCompletion(std::function<void()> report) { impl_->OnCompletion(std::move(report)); }
 bool Host::in_virtual_time() const { return impl_->in_virtual_time(); }
+bool Host::IsInItsThread() { return is_hosts_thread; }
+
 bool Host::usable() const { return impl_->usable(); }
 bool Host::resting() const { return impl_->resting(); }
 HostCounters Host::counters() const { return impl_->counters(); }

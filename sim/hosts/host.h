@@ -101,6 +101,9 @@ class Host {
   // The program lives in HostOptions::virtual_time, where nothing happens before it waits.
   bool in_virtual_time() const;
 
+  // Whether the calling thread is one that a host has started. Safe in a signal handler.
+  static bool IsInItsThread();
+
   // False in a child that was forked off this process: it must call nothing but this and the
   // destructor.
   bool usable() const;

@@ -16,6 +16,7 @@
 #include "absl/strings/str_cat.h"
 #include "drydock/sim/verbs/completion_channel.h"
 #include "drydock/sim/verbs/completion_queue.h"
+#include "drydock/sim/verbs/lost_memory.h"
 #include "drydock/sim/verbs/machine.h"
 #include "drydock/sim/verbs/newer_functions.h"
 #include "drydock/sim/verbs/objects.h"
@@ -185,7 +186,10 @@ void LeaveNic(Context& context) {
     admin.DestroyCompletionRing();
   }
   for (const std::uint16_t handle : context.handles) admin.DestroyAddressHandle(handle);
-  for (const std::uint32_t key : context.regions) admin.DeregisterMemory(key);
+  for (const std::uint32_t key : context.regions) {
+    admin.DeregisterMemory(key);
+    ForgetRegion(context.nic->index(), key);
+  }
   for (const ProtectionDomain domain : context.domains) admin.FreeDomain(domain);
 }
 

@@ -134,6 +134,8 @@ Unhurried::Unhurried() { self.calls = self.calls + 1; }
 
 bool Unhurried::nested() { return self.calls > 1; }
 
+bool Unhurried::inside() { return self.calls > 0; }
+
 Unhurried::~Unhurried() {
   self.calls = self.calls - 1;
   const bool ends = self.calls == 0 && !self.waits && dying != 0;

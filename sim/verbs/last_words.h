@@ -24,6 +24,8 @@ class Unhurried {
   ~Unhurried();
   // Whether this thread was interrupted in such code, and is in it once more.
   static bool nested();
+  // Whether this thread is in such code.
+  static bool inside();
   Unhurried(const Unhurried&) = delete;
   Unhurried& operator=(const Unhurried&) = delete;
 };

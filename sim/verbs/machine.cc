@@ -16,6 +16,7 @@
 #include "drydock/sim/faults/device_faults.h"
 #include "drydock/sim/random.h"
 #include "drydock/sim/verbs/last_words.h"
+#include "drydock/sim/verbs/lost_memory.h"
 
 namespace drydock::sim::verbs {
 namespace {
@@ -112,6 +113,7 @@ const absl::StatusOr<Machine*>& Machine::Get() {
 }
 
 absl::Status Machine::Prepare(Host& host) {
+  ExplainLostMemory();
   if (!settings_.faults.empty()) {
     ASSIGN_OR_RETURN(faults_, LoadFaults(settings_.faults, settings_.seed));
     host.world().UseFaultEngine(faults_);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "drydock/sim/verbs/lost_memory.h"
 #include "drydock/sim/verbs/machine.h"
 #include "drydock/sim/verbs/newer_functions.h"
 #include "drydock/sim/verbs/objects.h"
@@ -75,6 +76,7 @@ ibv_mr* Register(ibv_pd* pd, void* address, std::size_t length, std::uint64_t io
   if (!keys.ok()) return Fail(absl::IsInvalidArgument(keys.status()) ? EINVAL : ENOMEM);
   ++static_cast<Domain*>(pd)->users;
   context.regions.insert(keys->remote);
+  RememberRegion(context.nic->index(), keys->remote, address, length);
   auto* region = new MemoryRegion{};
   region->context = pd->context;
   region->pd = pd;
@@ -285,6 +287,7 @@ int ibv_dereg_mr(ibv_mr* ibv) {
     if (!lock) return EBUSY;
     context.nic->admin().DeregisterMemory(ibv->rkey);
     context.regions.erase(ibv->rkey);
+    ForgetRegion(context.nic->index(), ibv->rkey);
     if (Trace* trace = TraceOfProcess()) trace->Closed(ibv);
     region->opened.reset();
     --static_cast<Domain*>(ibv->pd)->users;
