@@ -26,13 +26,19 @@ void Report::Merge(const Report& other) {
   for (const auto& [cell, count] : other.cells) cells[cell] += count;
 }
 
-std::optional<std::string> Report::broken() const {
+std::optional<Point> Report::broken_point() const {
   for (const auto& [point, count] : points) {
-    if (point.kind != PointKind::kAlways || count.failed == 0) continue;
-    return absl::StrCat("always \"", point.name, "\" did not hold, ", count.failed, " of ",
-                        count.held + count.failed, " times");
+    if (point.kind == PointKind::kAlways && count.failed > 0) return point;
   }
   return std::nullopt;
+}
+
+std::optional<std::string> Report::broken() const {
+  const std::optional<Point> point = broken_point();
+  if (!point.has_value()) return std::nullopt;
+  const PointCount& count = points.at(*point);
+  return absl::StrCat("always \"", point->name, "\" did not hold, ", count.failed, " of ",
+                      count.held + count.failed, " times");
 }
 
 }  // namespace drydock::fabric::coverage

@@ -49,7 +49,9 @@ struct Report {
 
   // Adds the coverage of another run, or of other runs.
   void Merge(const Report& other);
-  // The first point that always holds and did not, in one line; absent: there is none.
+  // The first point that always holds and did not; absent: there is none. And what happened there,
+  // in one line.
+  std::optional<Point> broken_point() const;
   std::optional<std::string> broken() const;
 
   friend bool operator==(const Report&, const Report&) = default;

@@ -84,7 +84,7 @@ bool MatchesFilters(const Selector& when, const EventView& view) {
          Matches(when.keys, view.key) && (when.nics.empty() || IsNamed(when.nics, view.nic));
 }
 
-// "rule 1 (storm), again_then_accepted, fired 0 times of 12 eligible events, expected at least 1"
+// "rule 1 (storm), send_queue_full, never fired: 0 of 12 eligible events, expected at least 1"
 std::string Complaint(std::size_t index, const RuleReport& rule) {
   std::string text = RuleLabel(index, rule.name);
   absl::StrAppend(&text, ", ", View(Describe(rule.fault).name),

@@ -248,7 +248,7 @@ INSTANTIATE_TEST_SUITE_P(
                    }}),
     [](const auto& row) { return std::string(row.param.name); });
 
-// A window's events are counted from 1, as every filter's.
+// `nth` counts the events that the filter matched, from 1: here the second write to peer 1.
 TEST(FilterAndScheduleTest, OnlyEligibleEventsAreCounted) {
   FaultRule rule = FaultRule::Of(Fault::kSendQueueFull);
   rule.when.peers = {1};

@@ -26,7 +26,10 @@ class Refusal {
     polls_ = polls;
   }
   // Refuses this many posts, then lets one pass.
-  void Attempts(std::int64_t attempts) { attempts_ = attempts; }
+  void Attempts(std::int64_t attempts) {
+    attempts_ = attempts;
+    pass_ = attempts == 0;
+  }
 
   // Whether a post is refused now.
   bool Refuses(std::uint64_t polls) {

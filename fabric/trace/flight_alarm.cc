@@ -33,14 +33,7 @@ void PassOn(int signal) {
 }
 
 void OnBug(int signal) {
-  if (owner != getpid()) return PassOn(signal);
-  for (std::atomic<const char*>& entry : paths) {
-    const char* path = entry.exchange(nullptr);
-    if (path == nullptr) continue;
-    Say("flight recorder: the last events are in ");
-    Say(path);
-    Say(" (apps/flight shows them)\n");
-  }
+  TellFiles();
   PassOn(signal);
 }
 
@@ -75,6 +68,17 @@ void InstallAll() {
 }
 
 }  // namespace
+
+void TellFiles() {
+  if (owner != getpid()) return;
+  for (std::atomic<const char*>& entry : paths) {
+    const char* path = entry.exchange(nullptr);
+    if (path == nullptr) continue;
+    Say("flight recorder: the last events are in ");
+    Say(path);
+    Say(" (apps/flight shows them)\n");
+  }
+}
 
 void Announce(const char* path) {
   static std::once_flag installed;

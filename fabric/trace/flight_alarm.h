@@ -12,6 +12,8 @@ namespace drydock::fabric::trace {
 // known. Thread-safe.
 void Announce(const char* path);
 void Withdraw(const char* path);
+// Prints the same lines, of a program that ends itself because it has failed. Allocates nothing.
+void TellFiles();
 
 }  // namespace drydock::fabric::trace
 

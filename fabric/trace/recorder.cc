@@ -89,6 +89,12 @@ std::uint64_t Recorder::NewOperations(std::uint16_t node, std::size_t count) {
   return first;
 }
 
+bool Recorder::has_operations() const {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(operations_.begin(), operations_.end(),
+                     [](std::uint64_t count) { return count > 0; });
+}
+
 void Recorder::Record(std::span<const Event> events) {
   const std::lock_guard lock(mutex_);
   if (flight_ != nullptr) {

@@ -66,6 +66,8 @@ class Recorder {
   std::uint32_t NewObject();
   // Numbers of `count` operations of a machine: the first, and those after it.
   std::uint64_t NewOperations(std::uint16_t node, std::size_t count = 1);
+  // Whether there was one of any machine.
+  bool has_operations() const;
 
   // --- Events ---
   // One, and the parts that belong to it. Events of one call stay together.

@@ -66,7 +66,7 @@ bool EndpointWatch::Refused(const Posted& posted, std::uint64_t reads) {
 }
 
 void EndpointWatch::SameContext(const Posted& posted, const Posted& other) {
-  if (!rules_.contexts_are_names) return;
+  if (!rules_.contexts_are_names || of_protocol_) return;
   if (RetryIdempotence::IsPostedTwice(posted, other)) {
     return Found(Check::kRetryIdempotence, [&] {
       return absl::StrCat("a ", ToText(posted), " was posted on queue pair ", queue_pair_.number,

@@ -46,6 +46,7 @@ class EndpointWatch {
         rules_(rules),
         nic_(endpoint.nic),
         queue_pair_(endpoint.queue_pair),
+        of_protocol_(endpoint.of_protocol),
         send_depth_(endpoint.send_depth),
         state_of_(endpoint.state_of),
         sends_(endpoint.send_depth),
@@ -99,6 +100,7 @@ class EndpointWatch {
   const ProgramRules& rules_;
   const NicState& nic_;
   const QueuePair& queue_pair_;
+  const bool of_protocol_;
   const std::size_t send_depth_;
   const std::function<PeerState(fabric::Peer)> state_of_;
   InFlight sends_;

@@ -25,12 +25,12 @@ class ReceiverReady {
       lost_.push_back(posted);
     }
   }
-  // A message that is as long as a refused one and goes to the same peer, or has its context, may
-  // well be the same one again: in doubt it is.
+  // A message to the same peer that is as long as a refused one, or has its context, may be the same
+  // one again: in doubt it is.
   void Accepted(const Posted& posted) {
     if (lost_.empty()) return;
     const auto again = std::find_if(lost_.begin(), lost_.end(), [&](const Posted& lost) {
-      return lost.kind == posted.kind &&
+      return lost.kind == posted.kind && lost.peer == posted.peer &&
              (lost.context == posted.context || lost.AsksTheSame(posted));
     });
     if (again != lost_.end()) lost_.erase(again);

@@ -107,13 +107,13 @@ TEST_F(WaitsOfAWorldTest, TwoThatSendAndDoNotReceiveAreACycle) {
                               "a/rdmap79s0 queue pair 0 to post a receive\n")));
 }
 
-TEST_F(WaitsOfAWorldTest, TwoThatReceiveAndDoNotSendAreACycle) {
+// A server and its idle client, which both have receives posted all the time.
+TEST_F(WaitsOfAWorldTest, TwoThatReceiveAndDoNotSendAreNoCycle) {
   for (Side* side : {&a_, &b_}) {
     ASSERT_EQ(side->endpoint->Recv(side->RecvAt(0, 64, 1)), ErrorCode::kOk);
   }
-  EXPECT_THAT(Text(), AllOf(HasSubstr("    1 receive waits for a message\n"),
-                            HasSubstr("cycle: a/rdmap79s0 queue pair 0 waits for b/rdmap79s0 queue "
-                                      "pair 0 to send a message, b/")));
+  EXPECT_THAT(Text(),
+              AllOf(HasSubstr("    1 receive waits for a message\n"), Not(HasSubstr("cycle"))));
 }
 
 TEST_F(WaitsOfAWorldTest, SendWithoutReceiveIsNoCycle) {

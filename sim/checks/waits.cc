@@ -93,22 +93,9 @@ class Description {
     if (count == 0) return;
     const bool empty = watch.queue_pair().receive.posted() == 0;
     if (empty) return;  // their completions are in the queue, or were lost
+    // No edge: any peer may send, and a receive may be posted long before its program waits for it.
     graph_.AddNote(node, absl::StrCat(count, count == 1 ? " receive waits" : " receives wait",
                                       " for a message"));
-    AwaitMessage(node, watch);
-  }
-
-  // An endpoint that waits for a message waits for any peer; where all others wait, too, none of
-  // them will send.
-  void AwaitMessage(std::size_t node, const EndpointWatch& watch) {
-    std::size_t other = 0;
-    for (const auto& each : endpoints_) {
-      const std::size_t to = other++;
-      const bool waits = each->receives().count() > 0 && each->sends().count() == 0;
-      if (each.get() != &watch && waits && watch.sends().count() == 0) {
-        graph_.AddEdge(node, to, "to send a message");
-      }
-    }
   }
 
   const Operation* Find(const EndpointWatch& watch, std::uint16_t slot) const {

@@ -20,7 +20,7 @@ namespace drydock::sim {
 class WriteIndex {
  public:
   // A look-up sees so many of those that begin in one cell, the latest first.
-  static constexpr int kMostInCell = 8;
+  static constexpr std::size_t kMostInCell = 8;
 
   WriteIndex() : cells_(kCells, nullptr) {}
   WriteIndex(const WriteIndex&) = delete;
@@ -54,13 +54,11 @@ class WriteIndex {
       std::uint64_t cell = address >> level;
       if (cell > 0) --cell;
       if (last - cell > counts_[level]) {
-        Scan(levels_[level], &WatchedRequest::peers_of_level, counts_[level], level, address,
-             length, visit);
+        ScanLevel(level, address, length, visit);
         continue;
       }
       for (; cell <= last; ++cell) {
-        Scan(cells_[CellOf(level, cell)], &WatchedRequest::cell, kMostInCell, level, address,
-             length, visit);
+        ScanCell(level, cell, address, length, visit);
       }
     }
   }
@@ -68,7 +66,8 @@ class WriteIndex {
  private:
   static constexpr std::uint8_t kFinest = 6;
   static constexpr std::uint8_t kLevels = 64;
-  static constexpr std::size_t kCells = 4096;  // a power of two
+  static constexpr std::size_t kCells = 4096;     // a power of two
+  static constexpr std::size_t kMostInList = 64;  // that are looked at
 
   static std::uint8_t LevelOf(std::uint64_t length) {
     const int bits = std::bit_width(length - 1);
@@ -93,14 +92,31 @@ class WriteIndex {
     own = {};
   }
 
+  static bool Overlaps(const WatchedRequest& request, std::uint64_t address, std::uint64_t length) {
+    return request.target < address + length && address < request.target + request.target_length;
+  }
+
   template <typename Visit>
-  static void Scan(WatchedRequest* first, WatchedRequest::Link WatchedRequest::*link,
-                   std::uint64_t most, std::uint8_t level, std::uint64_t address,
-                   std::uint64_t length, Visit& visit) {
-    for (WatchedRequest* at = first; at != nullptr && most > 0; at = (at->*link).next, --most) {
-      const bool overlaps = at->level == level && at->target < address + length &&
-                            address < at->target + at->target_length;
-      if (overlaps) visit(*at);
+  void ScanLevel(std::uint8_t level, std::uint64_t address, std::uint64_t length,
+                 Visit& visit) const {
+    for (WatchedRequest* at = levels_[level]; at != nullptr; at = at->peers_of_level.next) {
+      if (Overlaps(*at, address, length)) visit(*at);
+    }
+  }
+
+  // The list has requests of other cells, too, which hash to the same place: they do not count.
+  template <typename Visit>
+  void ScanCell(std::uint8_t level, std::uint64_t cell, std::uint64_t address, std::uint64_t length,
+                Visit& visit) const {
+    std::size_t begin_there = 0;
+    std::size_t looked_at = 0;
+    for (WatchedRequest* at = cells_[CellOf(level, cell)];
+         at != nullptr && begin_there < kMostInCell && looked_at < kMostInList;
+         at = at->cell.next) {
+      ++looked_at;
+      if (at->level != level || at->target >> level != cell) continue;
+      ++begin_there;
+      if (Overlaps(*at, address, length)) visit(*at);
     }
   }
 

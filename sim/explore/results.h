@@ -1,6 +1,6 @@
-// The results of a shard so far, as a file that is whole at any moment: it is written beside its
-// place, forced to the disk and renamed, and starts with a checksum. A process that is killed loses
-// its results since it wrote the file, and nothing else.
+// The results of a shard so far, in a file that is complete at every moment: it starts with a
+// checksum, and each version is written to a temporary file, synced and renamed. A process that is
+// killed loses only its results since the last write.
 //
 //   drydock-results 1 c0f1d7a2be0c5a11 5213       version, FNV-1a of what follows, its bytes
 //   {"sweep":{"scenario":"write",...},"first_seed":1,...,"report":{...}}
@@ -32,9 +32,9 @@ struct Results {
   SweepWords sweep;
   SeedSpan all;  // of the whole sweep
   Shard shard;
-  std::uint64_t done = 0;  // of the shard's seeds: the first ones
-  // Of those. Failures and first results without their rules, waits and coverage, which no report
-  // of many seeds tells.
+  std::uint64_t done = 0;  // how many of the shard's seeds have run, from its first on
+  // The report on those seeds. Its failures and first results have no rules, waits and coverage,
+  // because a report on many seeds does not show them.
   ExploreReport report;
 
   SeedSpan part() const { return PartOf(all, shard); }
@@ -43,7 +43,8 @@ struct Results {
 
 std::string FormatResults(const Results& results);
 
-// kInvalidArgument, in one line: cut, changed, or nothing that FormatResults writes.
+// kInvalidArgument, in one line: the text is truncated or altered, or FormatResults did not write
+// it.
 absl::StatusOr<Results> ParseResults(absl::string_view text);
 
 // A file. Messages begin with the path. kNotFound: there is none; kInvalidArgument: it is damaged,

@@ -54,6 +54,13 @@ std::pair<Verdict, std::string> Judge(Trial& trial, const Outcome& outcome,
           std::string(outcome.status().message())};
 }
 
+// The name of what a finding is of: a check, or a point of the program that always holds.
+std::string RuleThatBroke(const World& world, const fabric::coverage::Report& coverage) {
+  if (!world.findings().empty()) return std::string(Name(world.findings().front().check));
+  const auto point = coverage.broken_point();
+  return point.has_value() ? point->name : "";
+}
+
 // With the points of its program counted.
 Outcome RunWatched(const Scenario& scenario, Trial& trial, fabric::coverage::Report& coverage) {
   const fabric::coverage::Watch watch(coverage);
@@ -75,10 +82,16 @@ EndProcess& EndOfProcess() {
   return end;
 }
 
-// The program will not return.
-[[noreturn]] void EndLoop(Trial& trial, EndlessLoop loop, const WaitGraph& waits) {
-  SeedResult result;
-  result.seed = trial.seed();
+void CountRules(const Trial& trial, SeedResult& result) {
+  for (const RuleReport& rule : trial.engine().Report()) {
+    result.rules.push_back({rule.name, rule.eligible, rule.fired});
+  }
+}
+
+// The program will not return. `result` has what is known so far.
+[[noreturn]] void EndLoop(Trial& trial, EndlessLoop loop, const WaitGraph& waits,
+                          SeedResult result) {
+  CountRules(trial, result);
   result.verdict = Verdict::kHang;
   const std::string when = Microseconds(trial.world().timeline().elapsed());
   const std::string what =
@@ -179,10 +192,10 @@ SeedResult RunOnce(const Scenario& scenario, const RunSpec& spec, RunObserver* o
       return observer->Wrap(trial.world(), std::move(fabric));
     });
   }
-  trial.world().checks().OnEndlessLoop(
-      [&trial](EndlessLoop loop, const WaitGraph& waits) { EndLoop(trial, loop, waits); });
   SeedResult result;
   result.seed = spec.seed;
+  trial.world().checks().OnEndlessLoop(
+      [&](EndlessLoop loop, const WaitGraph& waits) { EndLoop(trial, loop, waits, result); });
   // A seed that loses completions leaves operations behind on purpose, and thousands of seeds would
   // report them: the verdict says what was wrong.
   const coro::ReportTo nobody([](const std::string&) {});
@@ -191,10 +204,8 @@ SeedResult RunOnce(const Scenario& scenario, const RunSpec& spec, RunObserver* o
   if (observer != nullptr) observer->End(trial.world(), *engine);
   if (scheduler != nullptr) scheduler->Ended(trial.world().timeline().StepsUnderWay());
   bool fired = scheduler != nullptr && scheduler->explains_errors();
-  for (const RuleReport& rule : trial.engine().Report()) {
-    fired |= rule.fired > 0;
-    result.rules.push_back({rule.name, rule.eligible, rule.fired});
-  }
+  CountRules(trial, result);
+  for (const RuleCount& rule : result.rules) fired |= rule.fired > 0;
   const bool excused = fired && !(spec.heal_after.has_value() && scenario.retries());
   auto [verdict, text] = Judge(trial, outcome, result.coverage, excused);
   if (verdict == Verdict::kUnexplainedError && fired) {
@@ -204,9 +215,7 @@ SeedResult RunOnce(const Scenario& scenario, const RunSpec& spec, RunObserver* o
   result.verdict = verdict;
   result.text = OneLine(text);
   if (verdict == Verdict::kHang) result.waits = trial.clock().waits().ToText();
-  if (verdict == Verdict::kFinding && !trial.world().findings().empty()) {
-    result.check = std::string(Name(trial.world().findings().front().check));
-  }
+  if (verdict == Verdict::kFinding) result.check = RuleThatBroke(trial.world(), result.coverage);
   result.digest = trial.world().digest();
   result.events = trial.world().log().count();
   return result;

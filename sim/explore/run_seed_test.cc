@@ -169,8 +169,8 @@ TEST(RunSeedTest, HangSaysWhoWaitsForWhom) {
 }
 
 // Reads its queue until something comes; nothing does.
-Outcome PollForEver(Trial& trial) {
-  const auto fabric = *trial.OpenMachine("a");
+Outcome PollForEver(Trial& trial, const std::string& machine = "a") {
+  const auto fabric = *trial.OpenMachine(machine);
   const auto domain = *fabric->OpenDomain(0);
   const auto queue = *domain->OpenCompletionQueue({});
   fabric::Completion completion;
@@ -180,9 +180,29 @@ Outcome PollForEver(Trial& trial) {
 }
 
 TEST(RunSeedDeathTest, PollingForEverEndsTheProcessWithTheVerdict) {
-  EXPECT_EXIT(RunOnce(&PollForEver), ::testing::ExitedWithCode(1),
+  EXPECT_EXIT(RunOnce([](Trial& trial) { return PollForEver(trial); }),
+              ::testing::ExitedWithCode(1),
               "seed 7: hang: nothing is under way after .* us, and the program polls for ever: "
               "nobody has posted anything");
+}
+
+// The plan's rules count as in a run that returns.
+TEST(RunSeedDeathTest, PollingForEverHasItsRulesCounted) {
+  FaultPlan plan;
+  plan.rules.push_back(FaultRule::Of(Fault::kOpenCounterFails, "no counter"));
+  const auto run = [&] {
+    SetEndProcess([](const SeedResult& result) {
+      std::_Exit(result.rules.size() == 1 && result.rules[0].fired == 1 ? 3 : 4);
+    });
+    RunOnce(
+        [](Trial& trial) {
+          const auto fabric = *trial.OpenMachine("a");
+          EXPECT_FALSE((*fabric->OpenDomain(0))->OpenCounter().ok());
+          return PollForEver(trial, "b");
+        },
+        SamePlan("no counter", plan));
+  };
+  EXPECT_EXIT(run(), ::testing::ExitedWithCode(3), "");
 }
 
 // Posts to itself until something is there to receive it; nothing is.
@@ -208,7 +228,7 @@ TEST(RunSeedDeathTest, WhoeverRunsTheSeedMaySayHowTheProcessEnds) {
         SetEndProcess([](const SeedResult& result) {
           std::_Exit(result.verdict == Verdict::kHang && result.seed == 7 ? 9 : 8);
         });
-        RunOnce(&PollForEver);
+        RunOnce([](Trial& trial) { return PollForEver(trial); });
       },
       ::testing::ExitedWithCode(9), "");
 }

@@ -50,12 +50,13 @@ struct SeedResult {
   std::uint64_t seed = 0;
   Verdict verdict = Verdict::kCorrect;
   std::string text;   // the details, one line; empty when correct
-  std::string check;  // of a finding: the name of the broken rule
+  std::string check;  // of a finding: the name of the rule, or of the program's point, that broke
   Digest digest;      // of all that happened in the world; zero after a crash
   std::uint64_t events = 0;
   std::vector<RuleCount> rules;  // the plan's order; empty after a crash
   std::string waits;  // of a hang: the wait graph, several lines (sim/checks/wait_graph.h)
-  fabric::coverage::Report coverage;  // of this run; empty after a crash
+  // Of this run; empty after a crash, and without outcomes of one that polls or posts for ever.
+  fabric::coverage::Report coverage;
 
   friend bool operator==(const SeedResult&, const SeedResult&) = default;
 };

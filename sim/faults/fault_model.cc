@@ -127,7 +127,9 @@ void FaultModel::OnFlight(const NicState& from, Operation& operation, DrawPurpos
   if (!firing) return;
   switch (firing.fault()) {
     case Fault::kImmediateFlood:
-      Mark(operation).floods += static_cast<std::uint32_t>(firing.parameters().copies);
+      // Asked for each packet; the immediate is one.
+      Mark(operation).floods =
+          std::max(Mark(operation).floods, static_cast<std::uint32_t>(firing.parameters().copies));
       return;
     case Fault::kSlowLink:
       flight.delay = Times(flight.delay, firing.parameters().factor);
