@@ -47,8 +47,8 @@ struct CounterBindings {
   Counter* receives = nullptr;
   Counter* writes = nullptr;
   Counter* reads = nullptr;
-  // Peers' writes to our memory, and their reads of it. Without Capability::kRemoteCounts: of the
-  // writes those with an immediate, of the reads none; or the endpoint does not open
+  // Peers' writes to our memory, and their reads of it. Without Capability::kRemoteCounts, either
+  // only writes with an immediate are counted, and no reads, or the endpoint does not open
   // (kUnimplemented).
   Counter* remote_writes = nullptr;
   Counter* remote_reads = nullptr;

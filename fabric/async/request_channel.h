@@ -52,7 +52,8 @@ struct RequestOptions {
   coro::Duration response_timeout = std::chrono::seconds(1);
 
   // A server's: responses under way to one client, at most. A response to a client that posts no
-  // receives keeps its buffer, also when it was dropped; the others' buffers are left.
+  // receives keeps its buffer, also when it was dropped; the buffers of the others are left where
+  // the window is 2 or more.
   std::size_t responses_per_client() const { return std::max<std::size_t>(1, window / 4); }
   std::size_t message_bytes() const { return sizeof(RequestHeader) + payload_bytes; }
   // Bytes of a registered buffer that a client or a server needs: half to send, half to receive.
@@ -136,7 +137,7 @@ class RequestServer {
 
   // Answers requests of this session, to this peer. Those of other sessions are dropped.
   void AddClient(std::uint64_t session, Peer client) {
-    clients_.insert_or_assign(session, Client{client, options_.responses_per_client()});
+    clients_.insert_or_assign(session, Client(client, options_));
   }
   void RemoveClient(std::uint64_t session) { clients_.erase(session); }
 
@@ -160,13 +161,15 @@ class RequestServer {
   using Result = absl::StatusOr<std::vector<std::byte>>;
 
   struct Client {
-    Client(Peer client, std::size_t most) : peer(client), responses(most) {}
+    Client(Peer client, const RequestOptions& options)
+        : peer(client), waiting(options.window), responses(options.responses_per_client()) {}
     // A response to it has not got away in time, and still has not: others would not, either.
     bool takes_none() const { return late && responses.under_way() > 0; }
 
     Peer peer;
-    OperationWindow responses;
-    bool late = false;  // the last response that ended had not got away in time
+    OperationWindow waiting;    // responses that wait for their turn
+    OperationWindow responses;  // that are under way
+    bool late = false;          // the last response that ended had not got away in time
   };
 
   struct Handler {
@@ -191,10 +194,14 @@ class RequestServer {
   // Absent: the message is no request of a client.
   std::optional<RequestMessage> Accept(const Message& message);
   // Runs the handler that the request asks for.
-  coro::NowTask<Result> Respond(RequestMessage request);
+  coro::NowTask<Result> Respond(OperationWindow::Permit permit, Message message,
+                                RequestMessage request);
   coro::Task<absl::Status> Answer(OperationWindow::Permit permit, Message message,
                                   RequestMessage request);
   coro::NowTask<absl::Status> Reply(RequestHeader header, const Result& response);
+  // The right to send a response to this client. REQUIRES: fewer than a window of them wait.
+  static coro::NowTask<absl::StatusOr<OperationWindow::Permit>> TakeTurn(Client& client,
+                                                                         coro::Time deadline);
   // Null: there is no such client, or it takes no response.
   Client* ClientToAnswer(std::uint64_t session);
 

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "drydock/coro/check.h"
@@ -49,13 +51,17 @@ std::optional<RequestMessage> RequestServer::Accept(const Message& message) {
 
 coro::Task<absl::Status> RequestServer::Answer(OperationWindow::Permit permit, Message message,
                                                RequestMessage request) {
-  static_cast<void>(permit);   // until the response is away
-  static_cast<void>(message);  // has the request's bytes
-  const Result response = co_await Respond(request);
+  const Result response = co_await Respond(std::move(permit), std::move(message), request);
   co_return co_await Reply(request.header, response);
 }
 
-coro::NowTask<RequestServer::Result> RequestServer::Respond(RequestMessage request) {
+// Gives back the permit and the message's buffer: a client that is slow to take its response holds
+// up no request.
+coro::NowTask<RequestServer::Result> RequestServer::Respond(OperationWindow::Permit permit,
+                                                            Message message,
+                                                            RequestMessage request) {
+  static_cast<void>(permit);
+  static_cast<void>(message);  // has the request's bytes
   const auto handler = handlers_.find(request.header.type);
   if (handler == handlers_.end()) {
     co_return absl::UnimplementedError(absl::StrCat("no handler for type ", request.header.type));
@@ -76,8 +82,9 @@ coro::NowTask<absl::Status> RequestServer::Reply(RequestHeader header, const Res
     return absl::OkStatus();
   };
   Client* client = ClientToAnswer(header.session);
-  if (client == nullptr) co_return unanswered();
-  auto permit = co_await client->responses.Enter(options.deadline);
+  // A client with so many calls that wait has more than its window.
+  if (client == nullptr || client->waiting.under_way() == options_.window) co_return unanswered();
+  auto permit = co_await TakeTurn(*client, options.deadline);
   if (!permit.ok()) co_return unanswered();
   absl::StatusOr<BufferRef> buffer = co_await buffers_.Take(options.deadline);
   client = ClientToAnswer(header.session);  // the program may have removed it meanwhile
@@ -101,6 +108,12 @@ coro::NowTask<absl::Status> RequestServer::Reply(RequestHeader header, const Res
     answered->second.late = sent.error == ErrorCode::kDeadlineExceeded;
   }
   co_return sent.ok() ? absl::OkStatus() : unanswered();
+}
+
+coro::NowTask<absl::StatusOr<OperationWindow::Permit>> RequestServer::TakeTurn(
+    Client& client, coro::Time deadline) {
+  const auto waits = co_await client.waiting.Enter();
+  co_return co_await client.responses.Enter(deadline);
 }
 
 RequestServer::Client* RequestServer::ClientToAnswer(std::uint64_t session) {

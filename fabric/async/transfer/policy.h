@@ -11,8 +11,9 @@
 
 namespace drydock::fabric::async::transfer {
 
-// Under every policy a NIC whose window is full is passed over, so that one that is slow gets less;
-// and one that died, or has no way to the peer, is replaced by others.
+// Under every policy, other NICs replace one that died or has no way to the peer. kByPeer and
+// kPinned wait for room in the window of their one NIC; the others pass over a NIC whose window is
+// full, so that a slow NIC gets less.
 enum class Policy : std::uint8_t {
   kRoundRobin,  // one NIC after the other
   kSplit,       // as kRoundRobin; Engine::Write cuts what it is given into a piece for each NIC
