@@ -164,7 +164,7 @@ absl::StatusOr<Report> Simulate(const ChosenWorld& world, std::vector<Policy> po
   run.trace = &world.trace;
   for (const Policy policy : policies) {
     std::vector<Seat> seats = PlanSeats(machine, nics, policy);
-    if (policy == Policy::kNone) DrawSeats(machine, backend.seed, seats);
+    if (policy == Policy::kNone) SeatAnywhere(machine, backend.seed, seats);
     run.label = std::string(NameOf(policy));
     ASSIGN_OR_RETURN(std::vector<SeatResult> results, RunSimulated(run, seats));
     report.policies.push_back({policy, std::move(results)});
@@ -209,6 +209,7 @@ absl::StatusOr<int> Run(const std::vector<std::string>& positional, MetricsRun* 
     return BadInput(absl::StrCat("unexpected argument '", positional.front(), "'"));
   }
   ASSIGN_OR_RETURN(const OutputForm form, OutputFormFromFlags());
+  RETURN_IF_ERROR(CheckSvg());
   ASSIGN_OR_RETURN(const std::vector<Policy> policies, ParsePolicies(absl::GetFlag(FLAGS_policy)));
   ASSIGN_OR_RETURN(
       const Report report,
@@ -216,10 +217,10 @@ absl::StatusOr<int> Run(const std::vector<std::string>& positional, MetricsRun* 
           kUsage.name, SimulatedUnlessNamed("p5"),
           [&](const ChosenWorld& world) { return Simulate(world, policies, metrics); },
           [&](const ChosenWorld& world) { return Measure(world, policies, metrics); }));
-  RETURN_IF_ERROR(DrawIfAsked([&report] { return Draw(report); }));
   std::cout << (form == OutputForm::kJson  ? FormatJson(report)
                 : form == OutputForm::kCsv ? FormatCsv(report)
                                            : FormatText(report));
+  RETURN_IF_ERROR(DrawIfAsked([&report] { return ToSvg(report); }));
   return kExitOk;
 }
 

@@ -113,7 +113,7 @@ std::vector<Seat> PlanSeats(const Machine& machine, std::span<const std::size_t>
   return seats;
 }
 
-void DrawSeats(const Machine& machine, std::uint64_t seed, std::span<Seat> seats) {
+void SeatAnywhere(const Machine& machine, std::uint64_t seed, std::span<Seat> seats) {
   const std::vector<NumaNode>& nodes = machine.numa_nodes;
   if (nodes.empty()) return;
   for (Seat& seat : seats) {

@@ -55,7 +55,7 @@ std::vector<Seat> PlanSeats(const gpu::topology::Machine& machine,
 // Seats of a run without a policy, on a simulated machine: all memory is on the first node, where one
 // thread has filled it; the node of each thread, which the scheduler would choose, is drawn from
 // `seed`.
-void DrawSeats(const gpu::topology::Machine& machine, std::uint64_t seed, std::span<Seat> seats);
+void SeatAnywhere(const gpu::topology::Machine& machine, std::uint64_t seed, std::span<Seat> seats);
 
 }  // namespace drydock::apps::affinity
 

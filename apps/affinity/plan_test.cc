@@ -135,13 +135,13 @@ TEST(WithNicsTest, PlacesAreTheMachinesWhereItKnowsThem) {
   EXPECT_EQ(machine.nics[2].numa_node, 1);
 }
 
-TEST(DrawSeatsTest, MemoryIsOnTheFirstNodeAndThreadsAnywhere) {
+TEST(SeatAnywhereTest, MemoryIsOnTheFirstNodeAndThreadsAnywhere) {
   const Machine p5 = Profile("p5");
   std::vector<std::size_t> nics;
   for (std::size_t i = 0; i < 32; ++i) nics.push_back(i);
   const auto threads = [&](std::uint64_t seed) {
     std::vector<Seat> seats = PlanSeats(p5, nics, Policy::kNone);
-    DrawSeats(p5, seed, seats);
+    SeatAnywhere(p5, seed, seats);
     std::vector<int> nodes;
     for (const Seat& seat : seats) {
       EXPECT_EQ(seat.memory_node, 0);

@@ -210,7 +210,7 @@ std::string FormatText(const Report& report) {
 
 std::string FormatCsv(const Report& report) { return ToCsv(Seats(report)); }
 
-std::string Draw(const Report& report) {
+std::string ToSvg(const Report& report) {
   std::vector<std::string> labels;
   std::vector<BarSeries> rates;
   std::vector<BarSeries> times;

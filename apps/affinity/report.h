@@ -41,7 +41,7 @@ std::string FormatJson(const Report& report);
 // A line for each policy and NIC.
 std::string FormatCsv(const Report& report);
 // The same as SVG: rates and times, a bar for each policy beside the others.
-std::string Draw(const Report& report);
+std::string ToSvg(const Report& report);
 
 }  // namespace drydock::apps::affinity
 

@@ -1,4 +1,4 @@
-// Every chosen NIC under one policy: in a simulated world, or for real.
+// Runs the transfers of every chosen NIC under one policy, on the simulator or on this machine.
 
 #ifndef DRYDOCK_APPS_AFFINITY_RUNS_H_
 #define DRYDOCK_APPS_AFFINITY_RUNS_H_

@@ -27,15 +27,16 @@ using fabric::async::transfer::PeerDescriptor;
 using fabric::async::transfer::ScatterWrite;
 using gpu::gda::kNoExpert;
 
-// Transfers: the barrier's, then those of the last so many rounds. A number is used again last.
+// Transfer numbers: the barrier's, then three for each of kRoundsApart rounds, after which they
+// repeat.
 constexpr std::uint32_t kMeeting = 0;
 enum : std::uint32_t { kTables, kTokens, kAnswers, kTransfersOfRound };
 constexpr std::uint32_t kRoundsApart =
     (fabric::async::transfer::kMostTransfers - 1) / kTransfersOfRound;
 
-// How long a NIC may leave a write without completion before it is asked whether it lives, and
-// before it is taken for dead whatever it says. Under the time of a phase, so that the rows of a
-// NIC that dies still go by another one.
+// How long a write may have no completion before its NIC is probed, and before the NIC is declared
+// dead whatever the probe says. Shorter than a phase, so that another NIC can still write the rows
+// of a dead one.
 constexpr coro::Duration kMostSilence = std::chrono::seconds(3);
 constexpr coro::Duration kMostPatience = std::chrono::seconds(75);
 
@@ -118,7 +119,7 @@ absl::StatusOr<std::unique_ptr<Member>> Member::Open(coro::EventLoop& loop,
 
 absl::Status Member::OpenEngine(coro::EventLoop& loop) {
   const std::span<const fabric::NicInfo> nics = fabric_->nics();
-  // EFA's NICs are all alike; of other providers the first one is meant, several times.
+  // EFA's NICs are alike. With other providers, the first NIC is opened several times.
   const bool alike = nics[options_.first_nic].address_format == "FI_ADDR_EFA";
   if (alike && options_.nics > nics.size()) {
     return absl::InvalidArgumentError(
@@ -161,8 +162,9 @@ std::vector<std::byte> Member::Introduction() const {
   return writer.Take();
 }
 
-coro::Task<absl::Status> Member::Know(std::size_t rank, const std::vector<std::byte>& introduction,
-                                      const std::vector<std::byte>& mine) {
+coro::Task<absl::Status> Member::AddPeer(std::size_t rank,
+                                         const std::vector<std::byte>& introduction,
+                                         const std::vector<std::byte>& mine) {
   WireReader own(mine);
   WireReader reader(introduction);
   const std::span<const std::byte> same = own.Part();
@@ -191,7 +193,7 @@ coro::Task<absl::Status> Member::Meet(Ranks& ranks) {
   flags_.resize(all.size());
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     if (rank == rank_) continue;
-    const absl::Status known = co_await Know(rank, all[rank], all[rank_]);
+    const absl::Status known = co_await AddPeer(rank, all[rank], all[rank_]);
     CO_RETURN_IF_ERROR(Named(absl::StrCat("meet rank ", rank), known));
   }
   group_->Connect(flags_);
@@ -203,7 +205,7 @@ coro::Task<absl::Status> Member::Meet(Ranks& ranks) {
 
 // ---- A round ----
 
-// Adds the time since its beginning to a sum.
+// A phase of a round: has its deadline, and adds its duration to a sum when it ends.
 class Member::Phase {
  public:
   Phase(std::uint64_t& sum, coro::Duration timeout)

@@ -156,8 +156,8 @@ class Member {
   absl::Status OpenEngine(coro::EventLoop& loop);
   std::vector<std::byte> Introduction() const;
   // `mine`: this rank's own.
-  coro::Task<absl::Status> Know(std::size_t rank, const std::vector<std::byte>& introduction,
-                                const std::vector<std::byte>& mine);
+  coro::Task<absl::Status> AddPeer(std::size_t rank, const std::vector<std::byte>& introduction,
+                                   const std::vector<std::byte>& mine);
 
   // The number of one of a round's transfers.
   static std::uint32_t TransferOf(std::uint32_t round, std::uint32_t which);

@@ -31,7 +31,7 @@ coro::Task<absl::StatusOr<Results>> TellResults(const Member& member, Ranks& ran
   co_return results;
 }
 
-// What came of a run of all ranks: the first error, and not what followed from it.
+// The outcome of a run of all ranks. Only the first error is kept: later ones follow from it.
 struct Outcome {
   absl::Status first_error;
   Results results;

@@ -1,5 +1,5 @@
-// The whole part of one rank in a run: it meets the others, does its rounds, and is told of all
-// ranks' results.
+// Runs one rank from start to end: it meets the other ranks, does its rounds, and collects the
+// results of all ranks.
 
 #ifndef DRYDOCK_APPS_ALLTOALL_ROUNDS_H_
 #define DRYDOCK_APPS_ALLTOALL_ROUNDS_H_
@@ -23,11 +23,11 @@ namespace drydock::apps::alltoall {
 using Results = std::vector<RankResult>;
 
 struct RoundsOptions {
-  coro::Duration timeout = std::chrono::seconds(100);  // of telling each other the results
+  coro::Duration timeout = std::chrono::seconds(100);  // for the exchange of results
   std::function<void(std::uint32_t done)> progress = [](std::uint32_t) {};
 };
 
-// Both outlive the task. Errors begin with the rank, and have the round.
+// `member` and `ranks` must outlive the task. Error messages begin with the rank and the round.
 coro::Task<absl::StatusOr<Results>> PlayRank(Member& member, Ranks& ranks, RoundsOptions options);
 
 // All ranks on this loop; the first one shows progress. The first error ends all of them.

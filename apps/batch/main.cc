@@ -145,23 +145,14 @@ absl::Status Complete(Load& load, std::size_t gpus, std::size_t nics_per_gpu, st
   return absl::OkStatus();
 }
 
-Format FormatFromFlags() {
-  const OutputForm form = OutputFormFromFlags().value_or(OutputForm::kText);
-  return form == OutputForm::kJson  ? Format::kJson
-         : form == OutputForm::kCsv ? Format::kCsv
-                                    : Format::kText;
-}
+OutputForm FormFromFlags() { return OutputFormFromFlags().value_or(OutputForm::kText); }
 
-// Prints a report, and draws it. The exit status.
-template <typename Render>
-absl::StatusOr<int> Deliver(const Render& render, bool correct) {
-  RETURN_IF_ERROR(DrawIfAsked([&render] { return render(Format::kSvg); }));
-  std::cout << render(FormatFromFlags());
+// Prints a report, and draws it. Returns the exit status.
+template <typename Printed>
+absl::StatusOr<int> Deliver(const Printed& report, bool correct) {
+  std::cout << Render(report, FormFromFlags());
+  RETURN_IF_ERROR(DrawIfAsked([&report] { return ToSvg(report); }));
   return correct ? kExitOk : kExitFailed;
-}
-
-absl::StatusOr<int> Deliver(const Report& report) {
-  return Deliver([&](Format format) { return Render(report, format); }, report.result.correct);
 }
 
 absl::StatusOr<int> Simulate(const ChosenWorld& world, const std::vector<std::string>& positional,
@@ -192,7 +183,7 @@ absl::StatusOr<int> Simulate(const ChosenWorld& world, const std::vector<std::st
                                  "threads", "pin", "shard", "lazy", "warm-up", "timeout"},
                                 "is for one load: without --steps"));
     ASSIGN_OR_RETURN(const std::vector<Step> steps, RunSteps(run, load.pages));
-    return Deliver([&](Format format) { return Render(where, steps, format); }, true);
+    return Deliver(StepReport{where, steps}, true);
   }
   RETURN_IF_ERROR(Complete(load, GpuCount(*choice.profile), NicsPerGpu(*choice.profile),
                            kSimulatedPages, true));
@@ -202,13 +193,13 @@ absl::StatusOr<int> Simulate(const ChosenWorld& world, const std::vector<std::st
   report.load = load;
   report.line_gbps = choice.profile->link_gbps;
   ASSIGN_OR_RETURN(report.result, RunSimulated(run, load));
-  return Deliver(report);
+  return Deliver(report, report.result.correct);
 }
 
 absl::StatusOr<int> Receive(const TwoProcessRun& run, const coro::TcpAddress& at,
                             const Load& load) {
   RETURN_IF_ERROR(RunReceiver(run, at, load));
-  if (FormatFromFlags() == Format::kText) std::cout << "Data is correct" << std::endl;
+  if (FormFromFlags() == OutputForm::kText) std::cout << "Data is correct" << std::endl;
   return kExitOk;
 }
 
@@ -221,7 +212,7 @@ absl::StatusOr<int> Send(const BackendChoice& choice, const TwoProcessRun& run,
   // A software NIC has no line.
   report.line_gbps = nic.address_format == "FI_ADDR_EFA" ? nic.link_gbps : 0;
   ASSIGN_OR_RETURN(report.result, RunSender(run, to, load));
-  return Deliver(report);
+  return Deliver(report, report.result.correct);
 }
 
 // One rank of a launcher: a receiver, or the sender to the rank before it.
@@ -236,7 +227,7 @@ absl::StatusOr<int> RunLaunched(const BackendChoice& choice, TwoProcessRun run, 
   return Receive(run, coro::TcpAddress::Any(0), load);
 }
 
-// The launcher's, where one has started this process; null: a person has.
+// The pairs of the launcher that started this process; null if no launcher did.
 absl::StatusOr<std::unique_ptr<LaunchedPairs>> FindPairs() {
   const std::optional<Launch> launch = FindLaunch();
   if (!launch.has_value()) return nullptr;
@@ -266,8 +257,8 @@ absl::StatusOr<int> RunForReal(const ChosenWorld& world, const std::vector<std::
   run.seed = world.backend.seed;
   run.first_nic = first_nic;
   run.progress = true;
-  run.log = [speaks = FormatFromFlags() == Format::kText](absl::string_view label,
-                                                          absl::string_view text) {
+  run.log = [speaks = FormFromFlags() == OutputForm::kText](absl::string_view label,
+                                                            absl::string_view text) {
     if (speaks) std::cout << absl::StrFormat("%-10s %s", label, text) << std::endl;
   };
   if (pairs != nullptr) return RunLaunched(choice, run, load, *pairs);
@@ -287,6 +278,7 @@ absl::StatusOr<int> Run(const std::vector<std::string>& positional, MetricsRun* 
     return BadInput(absl::StrCat("unexpected argument '", positional[1], "'"));
   }
   RETURN_IF_ERROR(OutputFormFromFlags().status());
+  RETURN_IF_ERROR(CheckSvg());
   return RunObserved<int>(
       kUsage.name, SimulatedUnlessNamed("p5"),
       [&](const ChosenWorld& world) { return Simulate(world, positional, metrics); },

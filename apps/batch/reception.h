@@ -32,11 +32,12 @@ using LogLine = std::function<void(absl::string_view label, absl::string_view te
 // Callers that are heard at the same time, each for five seconds at most.
 inline constexpr std::size_t kMostCallers = 64;
 
-// The first caller that greets as a sender does. Each caller is heard by itself, as long as there
-// are no more than kMostCallers or the process's descriptors allow: others wait for a place. One
-// that speaks, and is no sender, is told so; those that are still being heard when the sender is
-// found are cut off. kDeadlineExceeded: no sender has come by then; others as coro::Accept, but a
-// lack of descriptors only where no caller has any. `listener` outlives it.
+// Returns the first caller that sends a sender's Hello. Callers are heard concurrently,
+// kMostCallers or as many as the process has descriptors for; the others wait in the listener's
+// backlog. A caller that sends anything else is refused. When the sender is found, callers still
+// being heard are cut off. `listener` must outlive the task. kDeadlineExceeded: no sender came by
+// `deadline`. Otherwise the errors of coro::Accept; kResourceExhausted only if no caller holds a
+// descriptor.
 coro::Task<absl::StatusOr<Caller>> AwaitSender(const coro::Descriptor& listener, LogLine log,
                                                coro::Time deadline);
 

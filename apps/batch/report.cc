@@ -155,7 +155,7 @@ std::string ToCsv(const Report& report) {
 }
 
 // Both pictures, one below the other: the rate of each NIC, and of all over time.
-std::string ToSvg(const Report& report) {
+std::string RunSvg(const Report& report) {
   std::vector<std::string> names;
   BarSeries bars{.name = "Gbit/s", .values = {}};
   for (const NicResult& nic : report.result.nics) {
@@ -234,42 +234,57 @@ std::string StepSvg(const std::string& where, const std::vector<Step>& steps) {
   return DrawBars(text, names, bars);
 }
 
+std::string ToJson(const StepReport& report) {
+  Json json = {{"fabric", report.where}, {"simulated", true}};
+  for (const Step& step : report.steps) json["steps"].push_back(ToJson(step));
+  return json.dump(2) + "\n";
+}
+
+std::string ToCsv(const StepReport& report) {
+  Rows rows = {{"step", "simulated_gbps", "predicted_gbps", "published_gbps", "source"}};
+  for (const Step& step : report.steps) {
+    rows.push_back({step.name, Rate(step.gbps), Rate(step.predicted_gbps),
+                    Rate(step.published_gbps), step.source});
+  }
+  return FormatCsv(rows);
+}
+
+std::string Text(const StepReport& report) {
+  return absl::StrCat(
+      "fabric     ", report.where, "\nfigures    simulated, extended to the ",
+      "32,000,000 pages of the published runs: the rate of the steady state, and the time that\n",
+      "           connections take where they are not made before\n\n", StepTable(report.steps),
+      "\nsource     abcdabcd987/libfabric-efa-demo, programs 9 to 15\n");
+}
+
 }  // namespace
 
-std::string Render(const Report& report, Format format) {
-  switch (format) {
-    case Format::kJson:
+std::string Render(const Report& report, OutputForm form) {
+  switch (form) {
+    case OutputForm::kJson:
       return ToJson(report);
-    case Format::kCsv:
+    case OutputForm::kCsv:
       return ToCsv(report);
-    case Format::kSvg:
-      return ToSvg(report);
-    case Format::kText:
+    case OutputForm::kText:
       break;
   }
   return Text(report);
 }
 
-std::string Render(const std::string& where, const std::vector<Step>& steps, Format format) {
-  if (format == Format::kSvg) return StepSvg(where, steps);
-  if (format == Format::kJson) {
-    Json json = {{"fabric", where}, {"simulated", true}};
-    for (const Step& step : steps) json["steps"].push_back(ToJson(step));
-    return json.dump(2) + "\n";
+std::string ToSvg(const Report& report) { return RunSvg(report); }
+
+std::string Render(const StepReport& report, OutputForm form) {
+  switch (form) {
+    case OutputForm::kJson:
+      return ToJson(report);
+    case OutputForm::kCsv:
+      return ToCsv(report);
+    case OutputForm::kText:
+      break;
   }
-  if (format == Format::kCsv) {
-    Rows rows = {{"step", "simulated_gbps", "predicted_gbps", "published_gbps", "source"}};
-    for (const Step& step : steps) {
-      rows.push_back({step.name, Rate(step.gbps), Rate(step.predicted_gbps),
-                      Rate(step.published_gbps), step.source});
-    }
-    return FormatCsv(rows);
-  }
-  return absl::StrCat(
-      "fabric     ", where, "\nfigures    simulated, extended to the ",
-      "32,000,000 pages of the published runs: the rate of the steady state, and the time that\n",
-      "           connections take where they are not made before\n\n", StepTable(steps),
-      "\nsource     abcdabcd987/libfabric-efa-demo, programs 9 to 15\n");
+  return Text(report);
 }
+
+std::string ToSvg(const StepReport& report) { return StepSvg(report.where, report.steps); }
 
 }  // namespace drydock::apps::batch

@@ -3,17 +3,15 @@
 #ifndef DRYDOCK_APPS_BATCH_REPORT_H_
 #define DRYDOCK_APPS_BATCH_REPORT_H_
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "drydock/apps/batch/load.h"
 #include "drydock/apps/batch/steps.h"
 #include "drydock/apps/batch/watch.h"
+#include "drydock/apps/common/report/output_flags.h"
 
 namespace drydock::apps::batch {
-
-enum class Format : std::uint8_t { kText, kJson, kCsv, kSvg };
 
 // One run.
 struct Report {
@@ -24,8 +22,17 @@ struct Report {
   BatchResult result;
 };
 
-std::string Render(const Report& report, Format format);
-std::string Render(const std::string& where, const std::vector<Step>& steps, Format format);
+std::string Render(const Report& report, OutputForm form);
+std::string ToSvg(const Report& report);
+
+// The runs of --steps.
+struct StepReport {
+  std::string where;
+  std::vector<Step> steps;
+};
+
+std::string Render(const StepReport& report, OutputForm form);
+std::string ToSvg(const StepReport& report);
 
 }  // namespace drydock::apps::batch
 

@@ -27,7 +27,7 @@ Load LoadOf(const sim::model::Workload& workload, std::uint64_t pages) {
   return load;
 }
 
-// Pages of a NIC, so many that the rate of the middle is the rate for ever.
+// Pages for each NIC: enough that the middle of the run has the steady rate.
 std::uint64_t PagesFor(const sim::model::Prediction& predicted) {
   constexpr std::uint64_t kFewTurns = 1000;
   constexpr std::uint64_t kManyTurns = 32'000;
@@ -36,7 +36,7 @@ std::uint64_t PagesFor(const sim::model::Prediction& predicted) {
 
 double Seconds(coro::Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
-// Over `pages` pages, the first of which wait for `contact` seconds.
+// The rate in Gbit/s of `pages` pages at the steady rate, after `contact` seconds of connecting.
 double Extended(const Load& load, double steady_gbps, double contact, std::uint64_t pages) {
   const double gigabits = static_cast<double>(pages * load.page_bytes) * 8e-9;
   return gigabits / (contact + gigabits / steady_gbps);

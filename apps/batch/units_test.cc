@@ -78,7 +78,7 @@ TEST(LoadTest, ThreadsHaveEqualSharesOfAllNics) {
   }
 }
 
-// What connections are made with is no page: without the transfers nothing is complete.
+// The warm-up's writes are not pages: until the transfers run, every place is zero.
 TEST(MoverTest, TheWarmUpWritesToNoPlace) {
   Load load;
   load.page_bytes = 4096;

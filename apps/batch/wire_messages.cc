@@ -21,7 +21,7 @@ absl::Status Malformed(const char* what) {
   return absl::InvalidArgumentError(absl::StrCat("a message of the other side has ", what));
 }
 
-// Words for a person of the other side, as much of them as it takes.
+// Writes text for a person on the other side, cut to what the reader accepts.
 void WriteText(WireWriter& writer, absl::string_view text) {
   writer.Part(text.substr(0, kMostText));
 }

@@ -21,6 +21,7 @@
 #include "absl/strings/strip.h"
 #include "drydock/apps/common/units.h"
 #include "drydock/coro/status_macros.h"
+#include "drydock/fabric/trace/flight_alarm.h"
 
 namespace drydock::apps {
 namespace {
@@ -197,6 +198,7 @@ std::string& OutOfMemory() {
   const std::string& line = OutOfMemory();
   const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
   static_cast<void>(written);
+  fabric::trace::TellFiles();
   _exit(kExitFailed);
 }
 

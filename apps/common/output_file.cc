@@ -1,5 +1,7 @@
 #include "drydock/apps/common/output_file.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -13,15 +15,19 @@
 #include "absl/flags/commandlineflag.h"
 #include "absl/flags/reflection.h"
 #include "absl/strings/str_cat.h"
+#include "drydock/coro/status_macros.h"
 
 namespace drydock::apps {
 namespace {
 
 namespace fs = std::filesystem;
 
+std::string Complaint(absl::string_view flag, const std::string& path, absl::string_view why) {
+  return absl::StrCat("--", flag, "=", path, ": cannot be written: ", why);
+}
+
 absl::Status Refuse(absl::string_view flag, const std::string& path, absl::string_view why) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("--", flag, "=", path, ": cannot be written: ", why));
+  return absl::InvalidArgumentError(Complaint(flag, path, why));
 }
 
 fs::path FolderOf(const fs::path& path) {
@@ -35,11 +41,43 @@ fs::path Target(const std::string& path) {
   return error ? fs::path(path) : target;
 }
 
+// Standard output or error is this file: what else is printed goes there, too.
+bool IsPrintedTo(const fs::path& target) {
+  struct stat file {};
+  if (stat(target.c_str(), &file) != 0) return false;
+  for (const int descriptor : {STDOUT_FILENO, STDERR_FILENO}) {
+    struct stat printed {};
+    if (fstat(descriptor, &printed) == 0 && printed.st_dev == file.st_dev &&
+        printed.st_ino == file.st_ino) {
+      return true;
+    }
+  }
+  return false;
+}
+
+// Another file can come in its place: it is a file, or nothing yet, in a folder that takes one.
 bool IsReplaced(const fs::path& target) {
   std::error_code error;
-  const fs::file_status there = fs::status(target, error);
-  const bool may = access(FolderOf(target).c_str(), W_OK | X_OK) == 0;
-  return may && (!fs::exists(there) || fs::is_regular_file(there));
+  if (access(FolderOf(target).c_str(), W_OK | X_OK) != 0) return false;
+  const fs::file_status there = fs::symlink_status(target, error);
+  return !fs::exists(there) || (fs::is_regular_file(there) && !IsPrintedTo(target));
+}
+
+// A new, empty file; one of this name that is there may be anybody's.
+bool Create(const std::string& path) {
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  int file = open(path.c_str(), kFlags, 0666);
+  if (file < 0 && errno == EEXIST && unlink(path.c_str()) == 0) {
+    file = open(path.c_str(), kFlags, 0666);
+  }
+  return file >= 0 && close(file) == 0;
+}
+
+// Those of a file that was there; without one, none.
+void CopyPermissions(const fs::path& from, const fs::path& to) {
+  std::error_code error;
+  const fs::file_status there = fs::status(from, error);
+  if (fs::exists(there)) fs::permissions(to, there.permissions(), error);
 }
 
 }  // namespace
@@ -59,20 +97,28 @@ absl::Status CheckOutput(absl::string_view flag, const std::string& path) {
 
 absl::Status WriteOutput(absl::string_view flag, const std::string& path,
                          const std::function<void(std::ostream&)>& write) {
+  RETURN_IF_ERROR(CheckOutput(flag, path));
   const fs::path target = Target(path);
   const bool is_replaced = IsReplaced(target);
   const std::string written =
       is_replaced ? absl::StrCat(target.string(), ".", getpid(), ".part") : target.string();
   errno = 0;
-  std::ofstream file(written, std::ios::binary | std::ios::trunc);
-  if (file) write(file);
-  file.close();
-  if (file && (!is_replaced || std::rename(written.c_str(), target.c_str()) == 0)) {
-    return absl::OkStatus();
+  std::ofstream file;
+  if (!is_replaced || Create(written)) {
+    file.open(written, std::ios::binary | (IsPrintedTo(target) ? std::ios::app : std::ios::trunc));
+    if (file) write(file);
+    file.close();
+  } else {
+    file.setstate(std::ios::failbit);
   }
-  const int reason = errno == 0 ? EIO : errno;
+  int failed = file ? 0 : errno == 0 ? EIO : errno;
+  if (is_replaced && failed == 0) {
+    CopyPermissions(target, written);
+    if (std::rename(written.c_str(), target.c_str()) != 0) failed = errno;
+  }
+  if (failed == 0) return absl::OkStatus();
   if (is_replaced) std::remove(written.c_str());
-  return Refuse(flag, path, std::strerror(reason));
+  return absl::UnavailableError(Complaint(flag, path, std::strerror(failed)));
 }
 
 absl::Status CheckSpares(absl::string_view flag, const std::string& path,
@@ -87,12 +133,15 @@ absl::Status CheckSpares(absl::string_view flag, const std::string& path,
 }
 
 absl::Status CheckDistinct(std::initializer_list<absl::string_view> flags) {
-  std::map<std::string, absl::string_view> named;
+  std::map<fs::path, absl::string_view> named;
   for (const absl::string_view flag : flags) {
     const absl::CommandLineFlag* const found = absl::FindCommandLineFlag(flag);
     const std::string path = found == nullptr ? "" : found->CurrentValue();
-    if (path.empty()) continue;
-    const auto [other, added] = named.try_emplace(path, flag);
+    std::error_code error;
+    const bool is_file = !fs::exists(path, error) || fs::is_regular_file(path, error);
+    if (path.empty() || !is_file) continue;
+    const auto [other, added] =
+        named.try_emplace(fs::weakly_canonical(fs::absolute(path, error), error), flag);
     if (added) continue;
     return absl::InvalidArgumentError(
         absl::StrCat("--", other->second, " and --", flag, " are both to be in ", path));

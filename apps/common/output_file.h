@@ -19,12 +19,13 @@
 namespace drydock::apps {
 
 // Whether `path` could be written now, as far as can be told without touching it. kInvalidArgument
-// otherwise: "--trace=PATH: cannot be written: no such folder" for the flag `trace`.
+// otherwise: "--trace=PATH: cannot be written: No such file or directory" for the flag `trace`.
 absl::Status CheckOutput(absl::string_view flag, const std::string& path);
 
-// Replaces what is at `path` by what `write` puts into the stream: whoever opens the file finds the
-// old one or all of the new one, and after an error the old one. A device or a pipe is written to.
-// kInvalidArgument: as CheckOutput.
+// Writes the file. In a folder that takes a new file, whoever opens it finds the old one or all of
+// the new one, after an error the old one, and it keeps its permissions. A device, a pipe and the
+// file of standard output are written to. Errors: those of CheckOutput; kUnavailable: it cannot be
+// written, as on a full disk.
 absl::Status WriteOutput(absl::string_view flag, const std::string& path,
                          const std::function<void(std::ostream&)>& write);
 
@@ -33,7 +34,8 @@ absl::Status WriteOutput(absl::string_view flag, const std::string& path,
 absl::Status CheckSpares(absl::string_view flag, const std::string& path,
                          const std::vector<std::string>& read);
 
-// kInvalidArgument where two of these flags name the same file.
+// kInvalidArgument where two of these flags name the same file, by whatever names. Devices may be
+// shared.
 absl::Status CheckDistinct(std::initializer_list<absl::string_view> flags);
 
 }  // namespace drydock::apps

@@ -2,7 +2,7 @@
 
 #include "drydock/apps/common/output_file.h"
 
-#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -73,8 +73,10 @@ TEST_F(OutputFileTest, WhatCannotBeWritten) {
 
 TEST_F(OutputFileTest, WhoWritesReplacesTheFileAndLeavesNoOther) {
   ASSERT_THAT(Write(At("file"), "old"), IsOk());
+  fs::permissions(At("file"), fs::perms::owner_read | fs::perms::owner_write);
   fs::create_symlink("file", At("link"));
   ASSERT_THAT(Write(At("link"), "new"), IsOk());
+  EXPECT_EQ(fs::status(At("file")).permissions(), fs::perms::owner_read | fs::perms::owner_write);
   EXPECT_EQ(Read(At("file")), "new");
   EXPECT_TRUE(fs::is_symlink(At("link")));
   EXPECT_EQ(Files(), 2u);
@@ -87,13 +89,30 @@ TEST_F(OutputFileTest, AfterAnErrorTheOldFileIsThere) {
     out << "ne";
     out.setstate(std::ios::badbit);
   });
-  EXPECT_THAT(failed, StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(failed, StatusIs(absl::StatusCode::kUnavailable));
   EXPECT_EQ(Read(At("file")), "old");
   EXPECT_EQ(Files(), 1u);
   EXPECT_THAT(Write("/dev/full", "text"),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("No space left")));
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("No space left")));
   EXPECT_THAT(Write("/dev/null", "text"), IsOk());
   EXPECT_TRUE(fs::is_character_file("/dev/null"));
+}
+
+// Of the folder alone one could tell that another file can come in its place.
+TEST_F(OutputFileTest, AFileThatMayNotBeWrittenStays) {
+  if (geteuid() == 0) GTEST_SKIP() << "root may write everything";
+  ASSERT_THAT(Write(At("file"), "old"), IsOk());
+  fs::permissions(At("file"), fs::perms::owner_read);
+  EXPECT_THAT(Write(At("file"), "new"), StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_EQ(Read(At("file")), "old");
+}
+
+TEST_F(OutputFileTest, WhatStandsInTheWayOfTheDraftIsNotFollowed) {
+  ASSERT_THAT(Write(At("other"), "kept"), IsOk());
+  fs::create_symlink("other", At("file") + "." + std::to_string(getpid()) + ".part");
+  EXPECT_THAT(Write(At("file"), "new"), IsOk());
+  EXPECT_EQ(Read(At("file")), "new");
+  EXPECT_EQ(Read(At("other")), "kept");
 }
 
 TEST_F(OutputFileTest, WhatIsReadIsSpared) {
@@ -110,9 +129,13 @@ TEST_F(OutputFileTest, TwoFlagsNameTwoFiles) {
   absl::SetFlag(&FLAGS_one, "a");
   absl::SetFlag(&FLAGS_other, "b");
   EXPECT_THAT(CheckDistinct({"one", "other"}), IsOk());
-  absl::SetFlag(&FLAGS_other, "a");
+  absl::SetFlag(&FLAGS_other, "./b/../a");
   EXPECT_THAT(CheckDistinct({"one", "other"}),
-              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("are both to be in a")));
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("--one and --other are both to be in")));
+  absl::SetFlag(&FLAGS_one, "/dev/null");
+  absl::SetFlag(&FLAGS_other, "/dev/null");
+  EXPECT_THAT(CheckDistinct({"one", "other"}), IsOk());
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "absl/flags/flag.h"
 #include "absl/strings/str_cat.h"
+#include "drydock/apps/common/command_line.h"
 #include "drydock/apps/common/output_file.h"
 #include "drydock/apps/common/trace_page.h"
 #include "drydock/apps/common/units.h"
@@ -107,8 +108,10 @@ std::unique_ptr<sim::WorldTrace> TraceRun::Watch(sim::World& world,
   return std::make_unique<sim::WorldTrace>(world, *recorder_, engine);
 }
 
-absl::Status TraceRun::Finish() {
+absl::Status TraceRun::Finish(const absl::Status& ran) {
   if (path_.empty()) return absl::OkStatus();
+  const bool refused = ExitCodeOf(ran) == kExitBadInput && !recorder_->has_operations();
+  if (refused) return absl::OkStatus();
   Recording recording = recorder_->Take();
   if (payload_ != nullptr) recording.info.more = payload_->Summary();
   RETURN_IF_ERROR(WriteOutput("trace", path_,

@@ -52,9 +52,9 @@ class TraceRun {
   std::unique_ptr<sim::WorldTrace> Watch(sim::World& world,
                                          fabric::faults::FaultEngine* engine) const;
 
-  // Writes the file, and says so on standard error. Call it when everything is closed; a run that
-  // was refused leaves the file as it was.
-  absl::Status Finish();
+  // Writes the file, and says so on standard error. Call it when everything is closed. `ran`: how
+  // the run ended: one that was refused before it posted anything leaves the file as it was.
+  absl::Status Finish(const absl::Status& ran = absl::OkStatus());
 
  private:
   TraceRun(std::string path, std::unique_ptr<fabric::trace::Recorder> recorder,

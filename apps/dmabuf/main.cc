@@ -204,7 +204,7 @@ int RunBandwidth() {
   options.trace = trace->get();
   const absl::StatusOr<Bandwidth> measured =
       MeasureBandwidth(devices->server(), devices->client(), options);
-  const absl::Status traced = (*trace)->Finish();
+  const absl::Status traced = (*trace)->Finish(measured.status());
   if (!traced.ok()) return fail(traced);
   if (!measured.ok()) return fail(measured.status());
   Print(options, *devices, *measured, *form);

@@ -145,7 +145,7 @@ int Main(int argc, char** argv) {
   if (!trace.ok()) return ReportError(kUsage.name, trace.status());
   EchoReports reports;
   absl::Status status = Run(*options, log, **trace, reports);
-  const absl::Status traced = (*trace)->Finish();
+  const absl::Status traced = (*trace)->Finish(status);
   if (status.ok()) status = traced;
   const int exit_code = status.ok() ? kExitOk : ReportError(kUsage.name, status);
   if (!text_only) {

@@ -154,7 +154,7 @@ absl::StatusOr<CapsulePaths> WriteCapsules(const sim::explore::Scenario& scenari
   RETURN_IF_ERROR(MakeCapsuleFolder(folder));
   for (const FailedRun& failure : failures) {
     ASSIGN_OR_RETURN(TracedRun run, RunIsolated(scenario, failure.run));
-    // What was seen is what counts, if they differ.
+    // If the second run ends differently, the capsule has the result of the first.
     if (!IsSameVerdict(run.result, failure.result)) run.result = failure.result;
     const std::string name =
         absl::StrCat(Text(scenario.name()), "-", failure.run.seed, failure.what.empty() ? "" : "-",

@@ -264,7 +264,9 @@ absl::Status CheckWritten(const std::string& capsule) {
   RETURN_IF_ERROR(CheckSpares("trace", absl::GetFlag(FLAGS_trace), {capsule}));
   const std::string picture = absl::GetFlag(FLAGS_picture);
   RETURN_IF_ERROR(CheckSpares("picture", picture, {capsule}));
-  return picture.empty() ? absl::OkStatus() : CheckOutput("picture", picture);
+  if (!picture.empty()) RETURN_IF_ERROR(CheckOutput("picture", picture));
+  const std::string out = absl::GetFlag(FLAGS_out);
+  return out.empty() ? absl::OkStatus() : CheckOutput("out", out);
 }
 
 int ShrinkFile(const std::string& path) {

@@ -67,7 +67,7 @@ std::string Dump(const json& object) {
   return object.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
-// Nothing when the failure left none.
+// Empty if the failure has no capsule.
 std::string CapsuleLine(const Asked& asked, std::uint64_t number) {
   const auto capsule = asked.capsules.find(number);
   if (capsule == asked.capsules.end()) return "";

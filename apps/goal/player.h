@@ -1,13 +1,13 @@
 // Runs a schedule on simulated machines, one for each rank.
 //
-//   send     a CPU's time to post, then a write with immediate by the NIC it names, to the NIC of
-//            that number at the peer; it ends when its completion is read: the bytes are there
-//   recv     ends a CPU's time to poll after the message has come, or after it was posted
-//   calc     a CPU's time
+//   send     takes CPU time to post, then writes with an immediate by the NIC that it names to the
+//            peer's NIC of the same number; ends when its completion is read: the bytes are there
+//   recv     takes CPU time to poll, once it is posted and its message has come
+//   calc     takes CPU time
 //
-// A rank's CPU does one thing after the other, in the order in which they could begin. Messages go
-// at once, whether their receive is posted or not: there is no rendezvous. A schedule has no data,
-// so all ranks send from and to the same memory, and no byte is moved.
+// A rank's CPU runs one operation at a time, in the order in which they become ready. A send does
+// not wait for its receive: there is no rendezvous. A schedule has no data, so all ranks send from
+// and to the same memory, and no byte is moved.
 
 #ifndef DRYDOCK_APPS_GOAL_PLAYER_H_
 #define DRYDOCK_APPS_GOAL_PLAYER_H_
@@ -26,8 +26,9 @@
 
 namespace drydock::apps::goal {
 
-// With so many, collectives of long messages take as long as by packets within 3 %, and a tenth of
-// the events (docs/fidelity.md); with more they do not.
+// Packets for which one event stands. With this value, collectives of long messages take the time
+// of single packets within 3 %, and a tenth of the events (docs/fidelity.md); larger ones differ
+// more.
 inline constexpr std::uint32_t kFlowPackets = 16;
 
 // A schedule that runs longer has a mistake in it, and the clock has an end.
@@ -56,16 +57,17 @@ struct PlayResult {
   std::vector<std::string> findings;  // rules that the run broke, where it was checked
 };
 
-// Of all machines, of some 20 KiB each.
+// The most NICs of all machines together; each takes some 20 KiB of memory.
 inline constexpr std::uint64_t kMostNics = 65536;
 
-// kInvalidArgument: machines of this profile have fewer NICs, or they are more than kMostNics in all.
+// kInvalidArgument: a machine of this profile has fewer NICs, or all machines together have more
+// than kMostNics. REQUIRES: machines > 0.
 absl::Status CheckMachines(std::uint64_t machines, std::uint64_t nics, const sim::Profile& profile);
 
-// kInvalidArgument: what CheckMachines says, or NICs of this profile cannot send so much at once.
-// kFailedPrecondition: a receive waits for a message that never comes, or that is longer: one line
-// says which, and how much is left; or an operation ends after kMostSimulated. Others: those of the
-// fabric, and of a write that failed.
+// kInvalidArgument: as CheckMachines, or a message is longer than a NIC of this profile can write.
+// kFailedPrecondition: a receive is shorter than its message, or its message never comes (the
+// message names the receive and counts the operations left), or an operation ends after
+// kMostSimulated. Otherwise the errors of the fabric, and of a write that failed.
 absl::StatusOr<PlayResult> Play(const Schedule& schedule, const sim::Profile& profile,
                                 const PlayOptions& options = {});
 

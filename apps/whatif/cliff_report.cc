@@ -244,18 +244,18 @@ std::string FeaturesOf(const Space& space, const Cliff& cliff) {
   return absl::StrJoin(parts, ", ");
 }
 
-std::string ToText(const CliffReport& report, Format format) {
-  switch (format) {
-    case Format::kJson:
+std::string Render(const CliffReport& report, OutputForm form) {
+  switch (form) {
+    case OutputForm::kJson:
       return ForScripts(report);
-    case Format::kCsv:
+    case OutputForm::kCsv:
       return ForSheets(report);
-    case Format::kSvg:
-      return Picture(report);
-    case Format::kText:
+    case OutputForm::kText:
       break;
   }
   return ForPeople(report);
 }
+
+std::string ToSvg(const CliffReport& report) { return Picture(report); }
 
 }  // namespace drydock::apps::whatif

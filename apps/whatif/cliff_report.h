@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "drydock/apps/common/report/output_flags.h"
 #include "drydock/apps/whatif/confirm.h"
-#include "drydock/apps/whatif/report.h"
 #include "drydock/apps/whatif/search.h"
 #include "drydock/apps/whatif/space.h"
 
@@ -27,7 +27,8 @@ struct CliffReport {
 // "route crossing, page 16 KiB to 4 MiB": what the cliff needs.
 std::string FeaturesOf(const Space& space, const Cliff& cliff);
 
-std::string ToText(const CliffReport& report, Format format);
+std::string Render(const CliffReport& report, OutputForm form);
+std::string ToSvg(const CliffReport& report);
 
 }  // namespace drydock::apps::whatif
 

@@ -59,10 +59,8 @@ const Usage kUsage = {
 template <typename What>
 absl::StatusOr<std::string> Output(const What& what) {
   ASSIGN_OR_RETURN(const OutputForm form, OutputFormFromFlags());
-  RETURN_IF_ERROR(DrawIfAsked([&what] { return ToText(what, Format::kSvg); }));
-  return ToText(what, form == OutputForm::kJson  ? Format::kJson
-                      : form == OutputForm::kCsv ? Format::kCsv
-                                                 : Format::kText);
+  RETURN_IF_ERROR(DrawIfAsked([&what] { return ToSvg(what); }));
+  return Render(what, form);
 }
 
 absl::StatusOr<SearchOptions> SearchOptionsFromFlags() {
@@ -131,6 +129,7 @@ absl::StatusOr<std::string> Run(const std::vector<std::string>& positional) {
         absl::StrCat("unexpected argument: ", positional.front(), " (--help shows the flags)"));
   }
   RETURN_IF_ERROR(OutputFormFromFlags().status());
+  RETURN_IF_ERROR(CheckSvg());
   ASSIGN_OR_RETURN(Question question, QuestionFromFlags());
   if (absl::GetFlag(FLAGS_search)) {
     if (question.sweep != Sweep::kNone || absl::GetFlag(FLAGS_steps)) {

@@ -244,15 +244,13 @@ std::string SvgText(const Comparison& comparison) {
 }
 
 template <typename What>
-std::string InFormat(const What& what, Format format) {
-  switch (format) {
-    case Format::kJson:
+std::string InForm(const What& what, OutputForm form) {
+  switch (form) {
+    case OutputForm::kJson:
       return JsonText(what);
-    case Format::kCsv:
+    case OutputForm::kCsv:
       return CsvText(what);
-    case Format::kSvg:
-      return SvgText(what);
-    case Format::kText:
+    case OutputForm::kText:
       break;
   }
   return Text(what);
@@ -292,9 +290,12 @@ absl::StatusOr<Comparison> Compare(const sim::Profile& profile) {
   return comparison;
 }
 
-std::string ToText(const Answer& answer, Format format) { return InFormat(answer, format); }
-std::string ToText(const Comparison& comparison, Format format) {
-  return InFormat(comparison, format);
+std::string Render(const Answer& answer, OutputForm form) { return InForm(answer, form); }
+std::string ToSvg(const Answer& answer) { return SvgText(answer); }
+
+std::string Render(const Comparison& comparison, OutputForm form) {
+  return InForm(comparison, form);
 }
+std::string ToSvg(const Comparison& comparison) { return SvgText(comparison); }
 
 }  // namespace drydock::apps::whatif

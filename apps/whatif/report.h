@@ -7,13 +7,12 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "drydock/apps/common/report/output_flags.h"
 #include "drydock/apps/whatif/question.h"
 #include "drydock/sim/model/predictor.h"
 #include "drydock/sim/model/published.h"
 
 namespace drydock::apps::whatif {
-
-enum class Format : std::uint8_t { kText, kJson, kCsv, kSvg };
 
 struct Answer {
   Question question;
@@ -23,7 +22,8 @@ struct Answer {
 // kInvalidArgument, kUnimplemented: the machine does not allow the workload.
 absl::StatusOr<Answer> Predict(Question question);
 
-std::string ToText(const Answer& answer, Format format);
+std::string Render(const Answer& answer, OutputForm form);
+std::string ToSvg(const Answer& answer);
 
 // Published figures of a machine, each beside its prediction.
 struct Comparison {
@@ -43,7 +43,8 @@ struct Comparison {
 // kNotFound: nothing was published of this machine.
 absl::StatusOr<Comparison> Compare(const sim::Profile& profile);
 
-std::string ToText(const Comparison& comparison, Format format);
+std::string Render(const Comparison& comparison, OutputForm form);
+std::string ToSvg(const Comparison& comparison);
 
 }  // namespace drydock::apps::whatif
 

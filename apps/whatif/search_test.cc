@@ -305,7 +305,7 @@ TEST(SearchTest, TheSameSeedFindsTheSame) {
   const auto text = [&](std::uint64_t seed) {
     CliffReport report{.space = space, .plain = "", .seed = 1, .depth = 0.25, .times = 3};
     report.found = FoundIn(space, seed, 2000);
-    return ToText(report, Format::kJson);
+    return Render(report, OutputForm::kJson);
   };
   EXPECT_EQ(text(1), text(1));
   EXPECT_NE(text(1), text(2));  // so many workloads were predicted, at least

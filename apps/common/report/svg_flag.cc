@@ -4,14 +4,21 @@
 
 #include "absl/flags/flag.h"
 #include "drydock/apps/common/output_file.h"
+#include "drydock/coro/status_macros.h"
 
 ABSL_FLAG(std::string, svg, "", "Also draw charts, into this file.");
 
 namespace drydock::apps {
 
+absl::Status CheckSvg() {
+  const std::string path = absl::GetFlag(FLAGS_svg);
+  return path.empty() ? absl::OkStatus() : CheckOutput("svg", path);
+}
+
 absl::Status DrawIfAsked(const std::function<std::string()>& draw) {
   const std::string path = absl::GetFlag(FLAGS_svg);
   if (path.empty()) return absl::OkStatus();
+  RETURN_IF_ERROR(CheckSvg());
   return WriteOutput("svg", path, [&](std::ostream& out) { out << draw(); });
 }
 

@@ -10,7 +10,10 @@
 
 namespace drydock::apps {
 
-// Where --svg is given, draws and writes the file. kInvalidArgument: it cannot be written.
+// kInvalidArgument: the file of --svg cannot be written. For programs that work before they draw.
+absl::Status CheckSvg();
+
+// Where --svg is given, draws and writes the file. Errors: those of CheckSvg and WriteOutput.
 absl::Status DrawIfAsked(const std::function<std::string()>& draw);
 
 }  // namespace drydock::apps

@@ -1,6 +1,5 @@
 #include "drydock/apps/common/session/either_world.h"
 
-#include "drydock/apps/common/command_line.h"
 #include "drydock/coro/status_macros.h"
 
 namespace drydock::apps {
@@ -21,7 +20,7 @@ absl::Status Observe(absl::string_view program, const BackendOptions& backend,
   ASSIGN_OR_RETURN(const auto trace, TraceRun::FromFlags(program, choice.simulated, backend.seed));
   const absl::Status ran = run({backend, choice, *trace});
   choice.fabric.reset();  // the observed fabric is closed
-  return ExitCodeOf(ran) == kExitBadInput ? absl::OkStatus() : trace->Finish();
+  return trace->Finish(ran);
 }
 
 }  // namespace internal

@@ -31,8 +31,7 @@ struct ChosenWorld {
 };
 
 namespace internal {
-// Calls `run`, which returns its result's status, between the choice and the end of the trace. A run
-// that was refused leaves no trace.
+// Calls `run`, which returns its result's status, between the choice and the end of the trace.
 absl::Status Observe(absl::string_view program, const BackendOptions& backend,
                      const std::function<absl::Status(const ChosenWorld&)>& run);
 }  // namespace internal
