@@ -1,5 +1,5 @@
-// Which memory of a device a NIC is asked to register: by its address, or by a dmabuf, which is
-// looked at as a kernel does. For implementations of Device.
+// Finds the device memory that a registration names, by address or by dmabuf, with a kernel's
+// checks of the dmabuf. For implementations of Device.
 
 #ifndef DRYDOCK_GPU_REGISTERED_MEMORY_H_
 #define DRYDOCK_GPU_REGISTERED_MEMORY_H_
@@ -22,8 +22,8 @@
 
 namespace drydock::gpu {
 
-// Whether `length_bytes` from the offset lie within the dmabuf, and are where the request says that
-// they are. `address`: of byte 0 of the dmabuf, on the device.
+// Checks that the request's range lies within its dmabuf, at the address that the request gives.
+// `address`: the device's address of byte 0 of the dmabuf.
 inline absl::Status CheckDmabufRange(const fabric::MemoryRequest& request, std::uint64_t address) {
   const std::uint64_t offset = request.dmabuf->offset_bytes;
   const off_t end = lseek(request.dmabuf->fd, 0, SEEK_END);
@@ -39,9 +39,9 @@ inline absl::Status CheckDmabufRange(const fabric::MemoryRequest& request, std::
                       offset, address + offset, static_cast<const void*>(request.data)));
 }
 
-// The one of `memories` that the request names. Memory has address(), length_bytes(), freed(),
-// Holds(data, length) and IsDmabuf(device, inode). `device`: its name, for messages. kInvalidArgument: there is
-// none.
+// Returns the one of `memories` that the request names. Memory has address(), length_bytes(),
+// freed(), Holds(data, length) and IsDmabuf(device, inode). `device`: its name, for messages.
+// kInvalidArgument: none of them holds the whole range, or the dmabuf cannot be used.
 template <typename Memory>
 absl::StatusOr<std::shared_ptr<Memory>> FindRegistered(
     const fabric::MemoryRequest& request, const std::vector<std::shared_ptr<Memory>>& memories,

@@ -10,8 +10,8 @@
 
 namespace drydock::gpu {
 
-// Of the GPU with this number, with its primary context retained and current on no thread yet, and
-// a second context. Errors of OpenCudaDevice.
+// Opens the driver of GPU `ordinal`: retains its primary context, current on no thread, and creates
+// a second context. Errors: those of OpenCudaDevice.
 absl::StatusOr<std::unique_ptr<MemoryDriver>> OpenCudaDriver(int ordinal);
 
 }  // namespace drydock::gpu

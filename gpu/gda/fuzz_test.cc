@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -28,6 +29,7 @@ std::uint64_t FromEnvironment(const char* name, std::uint64_t otherwise) {
 
 constexpr std::size_t kFirst = 64 << 10;  // what is registered of each side's memory
 constexpr std::size_t kLength = 64 << 10;
+constexpr unsigned char kCompletionRequested = 1 << 4;
 
 class Fuzz {
  public:
@@ -117,6 +119,11 @@ class Fuzz {
         transfer.operation != efa::Operation::kRead && random_.NextBelow(2) == 0;
     const unsigned phase = (counter & ring.entry_count) != 0 ? 1 : 0;
     efa::EncodeSend(WorkOf(transfer, bed_.to_b, counter), {}, phase, slot);
+    Spoil(slot);
+    // Of every entry a completion is due.
+    slot[offsetof(efa::SendMeta, ctrl2)] |= kCompletionRequested;
+  }
+  void Spoil(unsigned char* slot) {
     switch (random_.NextBelow(4)) {
       case 0:  // as it is
         return;

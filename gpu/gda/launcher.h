@@ -1,5 +1,5 @@
-// How kernels get onto a device, and memory before their eyes: for real GPUs, and for the stand-in,
-// whose threads are the host's.
+// Launches kernels on a device and maps memory for them: on a real GPU, or on the stand-in, which
+// runs kernels on host threads.
 
 #ifndef DRYDOCK_GPU_GDA_LAUNCHER_H_
 #define DRYDOCK_GPU_GDA_LAUNCHER_H_
@@ -18,7 +18,7 @@
 
 namespace drydock::gpu::gda {
 
-// What is behind addresses of the host that a device shall reach.
+// The kind of memory at a host address that is mapped for a device.
 enum class MappedMemory : std::uint8_t {
   kHost,  // memory of the host
   kIo,    // a NIC's own, mapped into this process: rings and doorbells in a BAR
@@ -39,16 +39,16 @@ struct SharedMemory {
   }
 };
 
-// One device's. What was mapped or allocated stays until the launcher goes, or Unmap. Ownership:
-// the caller's; dies before its device, and before the memory that it mapped. Threads: one at a
-// time. Errors have the driver's words.
+// Launches kernels on one device, one at a time. Mappings last until Unmap, allocations until the
+// launcher is destroyed. Ownership: the caller's; the device and the mapped memory must outlive it.
+// Threads: one at a time. Errors contain the driver's message.
 class Launcher {
  public:
   virtual ~Launcher() = default;
 
-  // Where kernels find `length` bytes of the host's at `host`; whole pages around them are mapped,
-  // each once. kFailedPrecondition, kUnimplemented: the driver does not; the message says what it
-  // takes.
+  // Maps `length` bytes of host memory at `host`, and returns their address for kernels. Maps whole
+  // pages, each at most once. kFailedPrecondition, kUnimplemented: the driver refuses; the message
+  // says what it needs.
   virtual absl::StatusOr<void*> Map(const void* host, std::size_t length, MappedMemory what) = 0;
   // Undoes every Map. REQUIRES: no kernel runs.
   virtual void Unmap() = 0;
@@ -85,8 +85,8 @@ struct MappedPiece {
   absl::Status status;
 };
 
-// Maps every piece of `view`, whose addresses are the host's, and puts those that the device has in
-// their place. `nic`: what rings of sends and doorbells are; the other rings are the host's.
+// Maps every piece of `view`, and replaces its host addresses by the device's. `nic`: the kind of
+// memory that the send ring and the doorbells are in; the other rings are in host memory.
 std::vector<MappedPiece> MapPieces(Launcher& launcher, QueueView& view, MappedMemory nic);
 
 // The same, or what was wrong with the first piece that was not mapped.

@@ -83,7 +83,7 @@ absl::StatusOr<QueueView> QueryQueue(GdaOps& ops, fid_ep* endpoint, fid_cq* send
   view.send = RingOf(send);
   view.receive = RingOf(receive);
   view.long_request_ids = send.long_request_ids;
-  // The provider counts receives, and tells no size of a batch where there is no limit.
+  // For receives, the provider reports a max_batch of 0 where there is no limit.
   if (view.receive.max_batch == 0) view.receive.max_batch = view.receive.entry_count;
   absl::Status status = CheckWorkRing(view.send, "send", true);
   status.Update(CheckWorkRing(view.receive, "receive", false));

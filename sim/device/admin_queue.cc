@@ -174,7 +174,8 @@ void AdminQueue::FailQueuePair(QueuePair& queue_pair) {
   requester_.Resume(queue_pair);
 }
 
-// What is under way knows it by its serial number, and does not find it again.
+// What is under way, its own and its peers', knows it by its serial number, and does not find it
+// again.
 void AdminQueue::ResetQueuePair(QueuePair& queue_pair) {
   Abandon(queue_pair);
   queue_pair.serial = around_.NextObject();

@@ -80,7 +80,7 @@ class AdminQueue {
   // It is in error until it is reset: its work is flushed.
   void FailQueuePair(QueuePair& queue_pair);
   // In state kInit, and as new but for its number and qkey: it has forgotten all that was posted,
-  // and its rings start at 0. Work requests end as in DestroyQueuePair.
+  // and its rings start at 0. Work requests, and packets under way, end as in DestroyQueuePair.
   void ResetQueuePair(QueuePair& queue_pair);
   // Work that is posted waits until ResumeQueuePair. What was under way goes on.
   void DrainQueuePair(QueuePair& queue_pair) { requester_.Drain(queue_pair); }

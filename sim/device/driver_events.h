@@ -38,6 +38,7 @@ struct EndpointOpened {
   std::size_t send_depth;     // requests
   std::size_t receive_depth;  // receives
   bool immediates_take_receives;
+  bool of_protocol = false;  // a protocol posts here, with contexts of its own: not the program
   std::function<PeerState(fabric::Peer)> state_of;  // valid until the endpoint closes
 };
 

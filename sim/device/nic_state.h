@@ -40,7 +40,7 @@ class NicSet {
 // The true state of a peer now, whatever a program was told.
 enum class PeerState : std::uint8_t {
   kReachable,    // or nothing is known against it
-  kNoQueuePair,  // its NIC is there, and no queue pair of this number and key on it: for good
+  kNoQueuePair,  // its NIC is there, and no queue pair of this number and key on it
   kNotInserted,  // it did not insert our address
 };
 

@@ -73,6 +73,8 @@ struct Operation {
   std::uint16_t address_handle = 0;
   std::uint16_t destination_queue_pair = 0;
   NicState* peer = nullptr;  // null: no machine has that address
+  // Of the queue pair that has taken its first packet; 0: none has.
+  std::uint32_t target_serial = 0;
 
   // --- Its packets ---
   std::uint64_t packet_bytes = 0;  // of payload in each packet but the last

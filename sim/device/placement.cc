@@ -90,7 +90,7 @@ EfaStatus Placement::Check(const Operation& operation, Range range) const {
     return CheckReadSource(around_, operation, range);
   }
   const QueuePair* target =
-      nic_.queue_pairs.Find(operation.destination_queue_pair, operation.destination_qkey);
+      nic_.queue_pairs.FindSame(operation.destination_queue_pair, operation.target_serial);
   if (target == nullptr || target->state == QueuePairState::kError) {
     return EfaStatus::kRemoteBadQueuePair;
   }

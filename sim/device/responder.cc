@@ -28,6 +28,7 @@ void Responder::OnPacket(Operation& operation, std::uint32_t flags) {
   if (status != EfaStatus::kOk) [[unlikely]] {
     return Answer(around_, nic_, operation, status);
   }
+  operation.target_serial = target->serial;
   if (operation.faulted && Refuses(*target, operation)) return;
   switch (operation.kind) {
     case OperationKind::kWrite:
@@ -48,6 +49,9 @@ EfaStatus Responder::CheckTarget(const Operation& operation, const QueuePair* ta
   }
   if (target->state != QueuePairState::kReadyToSend) return EfaStatus::kRemoteBadQueuePair;
   if (operation.kind == OperationKind::kSend) return EfaStatus::kOk;
+  // It was reset between two packets, and knows nothing of the first.
+  const bool began = operation.target_serial != 0;
+  if (began && operation.target_serial != target->serial) return EfaStatus::kRemoteBadQueuePair;
   const DeviceAttributes& device = nic_.profile.device;
   if (!(operation.kind == OperationKind::kWrite ? device.rdma_write : device.rdma_read)) {
     return EfaStatus::kRemoteFeatureMismatch;
@@ -199,7 +203,7 @@ void Responder::OnWritten(Operation& operation) {
     return Answer(around_, nic_, operation, EfaStatus::kOk);  // the plan makes it a failure
   }
   QueuePair* target =
-      nic_.queue_pairs.Find(operation.destination_queue_pair, operation.destination_qkey);
+      nic_.queue_pairs.FindSame(operation.destination_queue_pair, operation.target_serial);
   if (target == nullptr || target->state == QueuePairState::kError) {
     return Answer(around_, nic_, operation, EfaStatus::kRemoteBadQueuePair);
   }
@@ -293,6 +297,7 @@ void Responder::OnRetry(Operation& operation) {
   }
   nic_.counters.Received(1, bytes, nic_.profile.header_bytes);
   if (operation.kind != OperationKind::kWrite) return OnPacket(operation, 0);
+  target = nic_.queue_pairs.FindSame(operation.destination_queue_pair, operation.target_serial);
   if (target == nullptr || target->state != QueuePairState::kReadyToSend) {
     return Answer(around_, nic_, operation, EfaStatus::kRemoteBadQueuePair);
   }

@@ -84,7 +84,7 @@ EfaStatus CheckReadSource(const Surroundings& around, const Operation& operation
   const NicState& nic = *operation.peer;
   if (nic.elsewhere) return EfaStatus::kOk;  // looked at before the data left
   const QueuePair* target =
-      nic.queue_pairs.Find(operation.destination_queue_pair, operation.destination_qkey);
+      nic.queue_pairs.FindSame(operation.destination_queue_pair, operation.target_serial);
   if (target == nullptr) return EfaStatus::kRemoteBadQueuePair;
   return RemoteIsValid(around, nic, *target, operation, range) ? EfaStatus::kOk
                                                                : EfaStatus::kRemoteBadAddress;

@@ -187,7 +187,7 @@ TEST_F(RightsTest, ReadSourceNeedsTheQueuePairAndTheKey) {
   EXPECT_EQ(check(), EfaStatus::kOk);
   b.state.memory.Revoke(b.memory.keys.remote);
   EXPECT_EQ(check(), EfaStatus::kRemoteBadAddress);
-  operation.destination_qkey ^= 1;
+  ++operation.target_serial;
   EXPECT_EQ(check(), EfaStatus::kRemoteBadQueuePair);
   b.state.elsewhere = true;  // looked at before the data left
   EXPECT_EQ(check(), EfaStatus::kOk);

@@ -76,7 +76,7 @@ DD_HOT bool SimEndpoint::Received(const efa::Completion& entry, fabric::Completi
   if (signalled) completion.context = request->context;
   completion.kind = entry.operation == efa::Operation::kWrite ? OperationKind::kRemoteWrite
                                                               : OperationKind::kReceive;
-  // Of a write that failed here there is no immediate to speak of.
+  // A failed write that used no receive has no valid immediate.
   if (entry.has_immediate && (ok || !entry.unsolicited)) completion.immediate = entry.immediate;
   completion.length_bytes = entry.length;
   completion.source = peers_->FindSource(entry.address_handle, entry.source_queue_pair);

@@ -41,7 +41,7 @@ class DomainCounter {
   const std::shared_ptr<CounterCore>& core() const { return core_; }
   bool in_device() const { return in_device_; }
 
-  // The value that a program reads: 0 of a number that only a device sees.
+  // The value that a program reads; 0 where the number is in a device's memory.
   std::uint64_t value() const { return successes_.pinned != nullptr ? 0 : core_->value; }
   std::uint64_t errors() const { return failures_.pinned != nullptr ? 0 : core_->errors; }
 

@@ -27,8 +27,9 @@ namespace drydock::sim {
 class SimEndpoint;
 
 struct DomainCore {
-  DomainCore(World& world_, Nic& nic_, const fabric::NicInfo& info_, ProtectionDomain domain_)
-      : world(world_), nic(nic_), info(info_), domain(domain_) {}
+  DomainCore(World& world_, Nic& nic_, const fabric::NicInfo& info_, ProtectionDomain domain_,
+             bool is_protocols_)
+      : world(world_), nic(nic_), info(info_), domain(domain_), is_protocols(is_protocols_) {}
   DomainCore(const DomainCore&) = delete;
   DomainCore& operator=(const DomainCore&) = delete;
   ~DomainCore() { nic.admin().FreeDomain(domain); }
@@ -37,6 +38,7 @@ struct DomainCore {
   Nic& nic;
   const fabric::NicInfo info;
   const ProtectionDomain domain;
+  const bool is_protocols;   // a protocol uses it for the program (sim/rdm)
   std::uint32_t object = 0;  // for observers: OpenObject::number of its handle
 };
 
@@ -55,13 +57,13 @@ struct QueueCore {
     return TakeSome(completions);
   }
 
-  // Takes the entries in the ring and keeps them for a Take: a program reads a counter. As
-  // libfabric's provider, which then polls the device's queue into its own (ofiwg/libfabric
-  // prov/efa/src/efa_cntr.c, efa_cntr_progress). Slots of requests stay taken.
+  // Moves the entries in the ring to `staged`, where Take finds them, because a program reads a
+  // counter. libfabric's provider polls the device's queue into its own for the same reason
+  // (ofiwg/libfabric prov/efa/src/efa_cntr.c, efa_cntr_progress). Request slots stay taken.
   void Stage();
 
-  // Before an endpoint goes: its completions in the ring are dropped, because its number and its
-  // request ids will mean others; those of the other endpoints are kept.
+  // To be called before an endpoint closes. Drops its completions, because its queue pair number
+  // and request ids will be reused, and keeps those of the other endpoints.
   void Forget(std::uint16_t queue_pair);
 
   std::shared_ptr<DomainCore> domain;
@@ -78,13 +80,13 @@ struct QueueCore {
  private:
   // Take, where there may be something.
   std::size_t TakeSome(std::span<fabric::Completion> completions);
-  // Takes the next entry out of the ring, and counts it; false: there is none. `owner`: whose it
-  // is; null: of no open endpoint.
+  // Takes the next entry out of the ring, and counts it; false: there is none. Sets `owner` to the
+  // entry's endpoint, or to null if that endpoint is not open.
   bool TakeEntry(fabric::efa_queue::Completion& entry, SimEndpoint*& owner);
 };
 
-// A call into a completion queue, or into an endpoint and its completion queues. Two threads in
-// there are told to the observers.
+// A call into a completion queue, or into an endpoint and its completion queues. Tells the
+// observers when two threads are inside at the same time.
 class QueueCall {
  public:
   explicit QueueCall(QueueCore& queue) { Come(queue, nullptr, queue.ring->number(), false); }
@@ -115,7 +117,7 @@ class VectorCore {
   struct Entry {
     EfaAddress address;
     std::uint16_t handle = 0;      // the device's address handle
-    std::uint32_t nic = kNoActor;  // index of the peer's, when it was there
+    std::uint32_t nic = kNoActor;  // index of the peer's NIC, or kNoActor if none had its address
     std::uint32_t generation = 0;
     bool live = false;
   };

@@ -86,9 +86,11 @@ absl::StatusOr<Counted> CountersOf(const fabric::CounterBindings& bindings,
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<fabric::Domain>> SimDomain::Open(World& world, Nic& nic,
-                                                                const fabric::NicInfo& info) {
+                                                                const fabric::NicInfo& info,
+                                                                bool is_protocols) {
   ASSIGN_OR_RETURN(const ProtectionDomain domain, nic.admin().AllocateDomain());
-  return std::make_unique<SimDomain>(std::make_shared<DomainCore>(world, nic, info, domain));
+  return std::make_unique<SimDomain>(
+      std::make_shared<DomainCore>(world, nic, info, domain, is_protocols));
 }
 
 absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> SimDomain::RegisterMemory(

@@ -16,9 +16,11 @@ namespace drydock::sim {
 
 class SimDomain final : public fabric::Domain, private fabric::CountersInMemory {
  public:
-  // kResourceExhausted: the device has no protection domain left.
+  // `is_protocols`: DomainCore::is_protocols. kResourceExhausted: the device has no protection
+  // domain left.
   static absl::StatusOr<std::unique_ptr<fabric::Domain>> Open(World& world, Nic& nic,
-                                                              const fabric::NicInfo& info);
+                                                              const fabric::NicInfo& info,
+                                                              bool is_protocols);
 
   explicit SimDomain(std::shared_ptr<DomainCore> core)
       : info_(core->info),

@@ -102,6 +102,7 @@ SimEndpoint::SimEndpoint(std::shared_ptr<QueueCore> send_queue,
                      .send_depth = limits_.send_queue_depth,
                      .receive_depth = limits_.receive_queue_depth,
                      .immediates_take_receives = writes_ && !queue_pair.unsolicited_immediates,
+                     .of_protocol = domain_->is_protocols,
                      .state_of = [this](fabric::Peer peer) { return StateOf(peer); }});
 }
 

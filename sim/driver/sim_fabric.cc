@@ -13,6 +13,9 @@ namespace {
 
 using fabric::Capability;
 
+// Who posts to the device: a program, or a protocol below it.
+enum class User { kProgram, kProtocol };
+
 // The remote memory access that a NIC offers.
 struct RemoteAccess {
   bool reads;
@@ -72,9 +75,10 @@ fabric::NicInfo InfoOf(const Profile& profile, const NicProfile& nic, RemoteAcce
 
 class SimFabric final : public fabric::Fabric {
  public:
-  SimFabric(World& world, Node& node, RemoteAccess access)
+  SimFabric(World& world, Node& node, RemoteAccess access, User user)
       : world_(world),
         node_(node),
+        user_(user),
         description_(absl::StrCat("simulated EFA (efa-direct, profile ", node.profile().name,
                                   world.IsVirtual() ? ")" : ", in real time)")) {
     for (const NicProfile& nic : node.profile().nics) {
@@ -90,12 +94,13 @@ class SimFabric final : public fabric::Fabric {
       return absl::InvalidArgumentError(
           absl::StrCat("open domain: NIC ", nic, " does not exist, there are ", nics_.size()));
     }
-    return SimDomain::Open(world_, node_.nic(nic), nics_[nic]);
+    return SimDomain::Open(world_, node_.nic(nic), nics_[nic], user_ == User::kProtocol);
   }
 
  private:
   World& world_;
   Node& node_;
+  const User user_;
   std::string description_;
   std::vector<fabric::NicInfo> nics_;
 };
@@ -103,11 +108,11 @@ class SimFabric final : public fabric::Fabric {
 }  // namespace
 
 std::unique_ptr<fabric::Fabric> OpenSimFabric(World& world, Node& node) {
-  return std::make_unique<SimFabric>(world, node, OfEfaDirect(node.profile()));
+  return std::make_unique<SimFabric>(world, node, OfEfaDirect(node.profile()), User::kProgram);
 }
 
 std::unique_ptr<fabric::Fabric> OpenSimDevice(World& world, Node& node) {
-  return std::make_unique<SimFabric>(world, node, OfTheDevice(node.profile()));
+  return std::make_unique<SimFabric>(world, node, OfTheDevice(node.profile()), User::kProtocol);
 }
 
 }  // namespace drydock::sim

@@ -34,7 +34,8 @@
 namespace drydock::sim {
 namespace {
 
-thread_local bool is_hosts_thread = false;
+// Initial-exec: a signal handler finds it without an allocation.
+[[gnu::tls_model("initial-exec")]] constinit thread_local bool is_hosts_thread = false;
 
 using namespace std::chrono_literals;
 

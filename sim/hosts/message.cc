@@ -31,13 +31,15 @@ void SetPlace(std::uint64_t bytes, bool stays, Message& message) {
   if (!stays) message.payload_bytes = static_cast<std::uint32_t>(bytes);
 }
 
-bool WasToStay(const Operation& operation) { return operation.packet_bytes > kMostInMessage; }
+bool PayloadStaysWithSender(const Operation& operation) {
+  return operation.packet_bytes > kMostInMessage;
+}
 
-bool DividesSoundly(const Message& message, std::uint64_t length, std::uint32_t mtu) {
+bool HasPlausiblePackets(const Message& message, std::uint64_t length, std::uint32_t mtu) {
   return message.packet_bytes >= std::min<std::uint64_t>(length, mtu);
 }
 
-bool StaysKnown(fabric::OperationKind kind, std::uint8_t status) {
+bool IsKnownUntilEnded(fabric::OperationKind kind, std::uint8_t status) {
   return kind == fabric::OperationKind::kWrite && status != 0;
 }
 
@@ -51,7 +53,7 @@ std::optional<Incoming> Parse(std::span<const std::byte> bytes) {
   if (message.payload_bytes > bytes.size() - sizeof(Message)) return std::nullopt;
   const bool has_payload = message.place == PayloadPlace::kMessage;
   if (has_payload != (message.payload_bytes > 0)) return std::nullopt;
-  if (static_cast<std::uint8_t>(message.place) > 2) return std::nullopt;
+  if (message.place > PayloadPlace::kLast) return std::nullopt;
   incoming.payload = bytes.subspan(sizeof(Message), message.payload_bytes);
   return incoming;
 }

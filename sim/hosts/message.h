@@ -29,6 +29,7 @@ enum class PayloadPlace : std::uint8_t {
   kNone = 0,     // there is none
   kMessage = 1,  // behind the message
   kSender = 2,   // in the sender's memory, where `sources` or the read's remote address say
+  kLast = kSender,
 };
 
 // Its bytes lie in memory that both processes have mapped, or go through a socket as they are: both
@@ -84,15 +85,15 @@ void SetPlace(std::uint64_t bytes, bool stays, Message& message);
 
 // An operation for whose packets no message has room: their bytes stay with the sender, even if the
 // right to read them is lost.
-bool WasToStay(const Operation& operation);
+bool PayloadStaysWithSender(const Operation& operation);
 
 // Whether the message's packets are ones that we could make, too: of an operation of `length`
 // bytes, with the MTU of our devices.
-bool DividesSoundly(const Message& message, std::uint64_t length, std::uint32_t mtu);
+bool HasPlausiblePackets(const Message& message, std::uint64_t length, std::uint32_t mtu);
 
 // Whether the target knows an operation that has ended there until kEnded comes: after a failure
 // more packets of a write may come, and its initiator says when none does.
-bool StaysKnown(fabric::OperationKind kind, std::uint8_t status);
+bool IsKnownUntilEnded(fabric::OperationKind kind, std::uint8_t status);
 
 // A copy of the message at the beginning of `bytes`, and its payload. Absent: the bytes are no
 // message, or its payload is not there. The fields are still to be checked.

@@ -54,7 +54,7 @@ bool OperationsAbroad::SendPacket(const Operation& operation, std::uint32_t flag
   message.packet = flags;
   message.initiator_nic = static_cast<std::uint8_t>(operation.initiator->gid.back());
   message.target_nic = static_cast<std::uint8_t>(operation.peer->gid.back());
-  const bool stays = WasToStay(operation) || StaysHere(operation, range.length);
+  const bool stays = PayloadStaysWithSender(operation) || StaysHere(operation, range.length);
   operation.Walk({0, operation.length}, [&](const Segment& piece) {
     message.sources[message.source_count++] = {piece.address, piece.length};
   });
@@ -80,7 +80,7 @@ void OperationsAbroad::SendEnded(const Operation& operation) {
   --count_;
   reads_.erase(operation.id.Pack());
   const bool read_to_the_end = operation.kind == OperationKind::kRead && operation.status == 0;
-  const bool gone_there = answering_ ? !StaysKnown(operation.kind, operation.status)
+  const bool gone_there = answering_ ? !IsKnownUntilEnded(operation.kind, operation.status)
                                      : operation.answered && read_to_the_end;
   if (gone_there) return;
   Message message;
@@ -111,7 +111,8 @@ bool OperationsAbroad::Take(const Incoming& incoming) {
 bool OperationsAbroad::TakeReadData(const Incoming& incoming, Operation& operation) {
   const Message& message = incoming.message;
   if (operation.kind != OperationKind::kRead) return false;
-  if (!DividesSoundly(message, operation.length, context_.node.profile().device.mtu)) return false;
+  if (!HasPlausiblePackets(message, operation.length, context_.node.profile().device.mtu))
+    return false;
   const auto [entry, first] = reads_.try_emplace(
       operation.id.Pack(), ReadData{Payload(operation.id.Pack(), context_.world.bus(), access_)});
   if (first) {

@@ -52,7 +52,7 @@ bool Shadows::IsSound(const Message& message) const {
   if (message.datagram != 0 && !send) return false;
   if (message.source_count > message.sources.size()) return false;
   return message.length <= (send ? device.mtu : device.max_rdma_size) &&
-         DividesSoundly(message, message.length, device.mtu);
+         HasPlausiblePackets(message, message.length, device.mtu);
 }
 
 // Bytes of the packets in which we send the data that it reads.
@@ -142,7 +142,8 @@ bool Shadows::SendReadData(const Operation& shadow, std::uint32_t flags, Range r
   message.packet = flags;
   message.packet_bytes = static_cast<std::uint32_t>(shadow.packet_bytes);
   MemoryBus& bus = context_.world.bus();
-  const bool stays = WasToStay(shadow) || (access_.MayReadUs(range.length) && bus.IsHost(address));
+  const bool stays =
+      PayloadStaysWithSender(shadow) || (access_.MayReadUs(range.length) && bus.IsHost(address));
   SetPlace(range.length, stays, message);
   const std::span<std::byte> payload = outbox_.Put(message);
   if (!payload.empty()) {
@@ -163,7 +164,7 @@ void Shadows::Forget(const Operation& shadow) {
   const auto found = shadows_.find(static_cast<const Payload*>(shadow.payload)->foreign());
   if (found == shadows_.end()) return;
   const std::uint8_t status = shadow.silent ? 1 : shadow.status;
-  if (!StaysKnown(shadow.kind, status)) {
+  if (!IsKnownUntilEnded(shadow.kind, status)) {
     shadows_.erase(found);
     return;
   }

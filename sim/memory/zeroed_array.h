@@ -8,6 +8,7 @@
 
 #include <cstddef>
 #include <cstdlib>
+#include <new>
 #include <type_traits>
 #include <utility>
 
@@ -29,7 +30,12 @@ class ZeroedArray {
     void* const memory =
         mapped() ? mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
                  : std::calloc(count, sizeof(T));
-    DD_CHECK(memory != nullptr && memory != MAP_FAILED, "no memory for a ring");
+    const bool has_memory = memory != nullptr && memory != MAP_FAILED;
+    if (const std::new_handler handler = std::get_new_handler();
+        !has_memory && handler != nullptr) {
+      handler();  // a program has its words for that
+    }
+    DD_CHECK(has_memory, "no memory for a ring");
     values_ = static_cast<T*>(memory);
   }
   ZeroedArray(ZeroedArray&& other) noexcept

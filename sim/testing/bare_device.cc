@@ -236,6 +236,7 @@ sim::Operation& Bench::Start(OperationKind kind, sim::QueuePair& from, sim::Queu
     operation.remote_key = target.memory.keys.remote;
   }
   operation.destination_queue_pair = to.number;
+  operation.target_serial = to.serial;
   operation.destination_qkey = to.qkey;
   operation.address_handle = initiator.state.handles.NumberOf(kDomain, target.state.index());
   operation.peer = &target.state;

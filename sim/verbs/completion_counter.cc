@@ -87,6 +87,7 @@ CompCntr* Create(ibv_context* ibv, const CompCntrInitAttr& attr, const EfaCompCn
   if (error != 0) return Fail(error);
   auto core = context.nic->admin().CreateCounter();
   if (!core.ok()) return Fail(ENOMEM);
+  ++context.counters;
   counter->core = *std::move(core);
   // Each number has its word: the other one is not touched.
   counter->core->changed = [places = counter.get(), value = std::uint64_t{0},
@@ -162,6 +163,7 @@ int DestroyCounter(CompCntr* handle) {
   const Closing lock(context);
   if (!lock || counter->users > 0) return EBUSY;
   context.nic->admin().DestroyCounter();
+  --context.counters;
   delete counter;
   return 0;
 }

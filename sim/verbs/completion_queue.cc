@@ -286,6 +286,7 @@ void Queue::TellPolled() {
 
 // The slots of the others stay taken until the program reads their entries.
 void Queue::Forget(std::uint16_t queue_pair) {
+  if (ring_->mapped()) return;  // the program reads it where it is
   efa::Completion taken;
   while (TakeFromRing(taken)) kept_.push_back(taken);
   std::erase_if(kept_, [&](const efa::Completion& entry) {

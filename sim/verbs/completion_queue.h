@@ -49,14 +49,14 @@ struct QueueFunctions : CqFunctions {
 
 class Queue : public ibv_cq_ex {
  public:
-  // REQUIRES: the context's mutex is held, as for all that does not say otherwise.
+  // REQUIRES: the context's mutex is held. All members require it unless they say otherwise.
   // `parent`: the domain that it was created with, or null. `efa_flags`: the wc_flags of
   // efadv_cq_init_attr. `memory`: the ring's memory, where that is the program's.
   Queue(Context& owner, std::shared_ptr<CompletionRing> ring, const ibv_cq_init_attr_ex& attr,
         Domain* parent, std::uint64_t efa_flags, ExternalMemory memory = {});
   ~Queue();
-  // What the destructor does, of a queue that a thread may use yet: it stays as long as the
-  // process.
+  // Does what the destructor does, for a queue that another thread may still be using: its memory
+  // is kept until the process ends.
   void LeaveToItsReader();
 
   Context& owner() const { return owner_; }
@@ -68,8 +68,8 @@ class Queue : public ibv_cq_ex {
   // The end of a poll that took something, for the trace.
   void TellPolled();
   bool has_told() const { return !told_.empty(); }
-  // --- The program reads the ring itself (mapped_queues.cc), and says at a doorbell how far it is
-  // and whether it wants an event: the host's thread looks there.
+  // --- For a program that reads the ring itself (mapped_queues.cc): it writes its position, and
+  // whether it wants an event, to a doorbell, which the host's thread polls.
   struct Mapping {
     std::byte* entries;
     std::uint32_t* doorbell;  // null: the device has none for this queue
@@ -80,8 +80,8 @@ class Queue : public ibv_cq_ex {
   void Forget(std::uint16_t queue_pair);
   // Nothing looks at its doorbell any more, and its parent domain is free of it.
   void LetGo();
-  // Whether there are completions that the program has not taken, or that were dropped. Those of
-  // requests that were flushed do not count.
+  // Whether the program has left completions unread: some are still in the queue, or Forget dropped
+  // one that was not a flushed request's.
   bool has_unread() const;
   // Whether the program has promised that one thread at a time uses it.
   bool of_one_thread() const {
@@ -98,9 +98,9 @@ class Queue : public ibv_cq_ex {
     poller_.Leave();
     polling_.unlock();
   }
-  // A poll has found nothing. A thread that goes on polling lets others run, on a machine with
-  // fewer CPUs than pollers: among them is the peer that it waits for. REQUIRES: between BeginPoll
-  // and EndPoll.
+  // To be called when a poll found nothing. After 64 such polls in a row (in virtual time, at once)
+  // the thread yields its CPU, because the peer that it waits for may need it. REQUIRES: between
+  // BeginPoll and EndPoll.
   void FoundNothing();
   void FoundSomething() { in_vain_ = 0; }
   // The entry that the read functions tell about.
@@ -113,7 +113,7 @@ class Queue : public ibv_cq_ex {
  private:
   // The next entry of a queue pair that still exists.
   bool TakeFromRing(fabric::efa_queue::Completion& entry);
-  // What it tells the program, whose slots are free then.
+  // Translates the entry for the program, and frees the request's slots.
   void Tell(const fabric::efa_queue::Completion& entry, WorkCompletion& completion);
   // Takes the doorbell's value; returns whether there was one.
   bool TakeDoorbell();

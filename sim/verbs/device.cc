@@ -178,7 +178,9 @@ void FillFunctions(Context& context, ibv_device* device) {
 void LeaveNic(Context& context) {
   AdminQueue& admin = context.nic->admin();
   for (QueuePair* queue_pair : context.queue_pairs) {
-    if (queue_pair != nullptr) queue_pair->LeaveNic();
+    if (queue_pair == nullptr) continue;
+    queue_pair->Close();
+    queue_pair->LeaveNic();
   }
   for (Queue* queue : context.queues) {
     Abandon(*queue);
@@ -191,6 +193,7 @@ void LeaveNic(Context& context) {
     ForgetRegion(context.nic->index(), key);
   }
   for (const ProtectionDomain domain : context.domains) admin.FreeDomain(domain);
+  for (std::uint32_t i = 0; i < context.counters; ++i) admin.DestroyCounter();
 }
 
 int ErrnoOf(ErrorCode error) {

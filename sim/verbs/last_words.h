@@ -5,19 +5,20 @@
 
 namespace drydock::sim::verbs {
 
-// From now on SIGINT, SIGTERM and SIGHUP, those that the program neither handles nor ignores, run
-// `say` in a thread of its own before the process dies of them. The first call counts. The program
-// does not run on: a thread that was interrupted waits, and so sees no EINTR. A second signal ends
-// a `say` that hangs; so does half a minute. Where there can be no thread a line says so, and the
-// process dies at once.
+// Makes SIGINT, SIGTERM and SIGHUP run `say` before they end the process. A signal that the program
+// handles or ignores is left alone. `say` runs once, on a thread of its own. The thread that took
+// the signal waits meanwhile, so it sees no EINTR; the other threads run on. If `say` hangs, the
+// process dies after 30 seconds or at a second signal; one within 0.3 seconds of the first is the
+// same signal, sent to the process and to its group (timeout(1)). Only the first call in a process
+// has an effect. If no thread can be started, prints a line and changes nothing.
 //
-// `say` may allocate: of a program that was interrupted in malloc it may be lost. The thread lives
-// as long as the process: one whose main has ended by pthread_exit does not end with its own last
-// thread, but by exit or a signal.
+// `say` may allocate memory, but it may hang if the program was interrupted inside malloc. Its
+// thread lives as long as the process: a program whose main() calls pthread_exit ends only by exit
+// or by a signal, not with its last thread.
 void BeforeDeathBySignal(void (*say)());
 
-// Held around code that has a mutex that `say` takes: a signal that comes meanwhile waits for its
-// end.
+// Delays the effect of such a signal while it exists. To be held wherever a mutex is held that
+// `say` takes.
 class Unhurried {
  public:
   Unhurried();

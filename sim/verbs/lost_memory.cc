@@ -25,13 +25,19 @@ struct sigaction before[kFaults.size()];  // what was installed when ours was
 
 using Name = std::pair<std::uint32_t, std::uint32_t>;  // NIC and remote key
 
+// Of this process: a forked child is another machine, and its parent may have been changing them.
 std::map<Name, Region>& Regions() {
-  static auto& regions = *new std::map<Name, Region>;
-  return regions;
+  static auto* regions = new std::map<Name, Region>;
+  static pid_t owner = getpid();
+  if (owner != getpid()) {
+    regions = new std::map<Name, Region>;
+    owner = getpid();
+  }
+  return *regions;
 }
 
 // The device is at work in the host's thread, and in calls of the program. Such a thread has the
-// host's mutex, and so the regions.
+// host's mutex when it gets to a program's memory, and so the regions.
 bool DeviceIsAtWork() { return Unhurried::inside() || Host::IsInItsThread(); }
 
 void Explain(std::uintptr_t address) {
@@ -50,17 +56,13 @@ void Explain(std::uintptr_t address) {
   }
 }
 
-// What it would have done without us.
-void PassOn(int signal, siginfo_t* info, void* context) {
-  const struct sigaction& other = before[signal == kFaults[0] ? 0 : 1];
-  if ((other.sa_flags & SA_SIGINFO) != 0) return other.sa_sigaction(signal, info, context);
-  if (other.sa_handler != SIG_DFL && other.sa_handler != SIG_IGN) return other.sa_handler(signal);
-  sigaction(signal, &other, nullptr);  // the access is made again when this returns
-}
-
-void OnFault(int signal, siginfo_t* info, void* context) {
-  if (DeviceIsAtWork()) Explain(reinterpret_cast<std::uintptr_t>(info->si_addr));
-  PassOn(signal, info, context);
+// The handler of before, or the kernel, is next: an access is made again when this returns, and a
+// signal that somebody has sent is sent once more.
+void OnFault(int signal, siginfo_t* info, void*) {
+  const bool is_access = info->si_code > 0;
+  if (is_access && DeviceIsAtWork()) Explain(reinterpret_cast<std::uintptr_t>(info->si_addr));
+  sigaction(signal, &before[signal == kFaults[0] ? 0 : 1], nullptr);
+  if (!is_access) raise(signal);
 }
 
 }  // namespace

@@ -16,8 +16,8 @@ namespace drydock::sim::verbs {
 void RememberRegion(std::uint32_t nic, std::uint32_t key, const void* address, std::size_t length);
 void ForgetRegion(std::uint32_t nic, std::uint32_t key);
 
-// From now on SIGSEGV and SIGBUS print the line where the device was at work and the address is a
-// region's; in any case they do then what they would have done otherwise. Once a process.
+// From now on the first SIGSEGV or SIGBUS prints the line where the device was at work and the
+// address is a region's. Then, as from the second on, it does what it would have done otherwise.
 void ExplainLostMemory();
 
 }  // namespace drydock::sim::verbs

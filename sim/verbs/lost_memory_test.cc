@@ -91,6 +91,16 @@ TEST_F(LostMemoryTest, ProtectedMemoryIsNamed) {
       ::testing::KilledBySignal(SIGSEGV), "unmapped or protected");
 }
 
+// Not only an access raises it.
+TEST_F(LostMemoryTest, ASignalThatSomebodySendsIsPassedOn) {
+  EXPECT_EXIT(
+      {
+        End end({.nic = 0});
+        raise(SIGBUS);
+      },
+      ::testing::KilledBySignal(SIGBUS), "");
+}
+
 // A program's own mistake is its own, and its handler still hears of it.
 TEST_F(LostMemoryTest, WhatIsNotTheDevicesIsPassedOn) {
   EXPECT_EXIT(

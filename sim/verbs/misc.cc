@@ -1,4 +1,4 @@
-// The rest of the interface: functions that have one answer here.
+// The functions of libibverbs that need no device: fork support, sysfs, names and rates.
 
 #include <infiniband/verbs.h>
 
@@ -14,8 +14,8 @@ struct Rate {
   int mbps;
   int multiple;  // of 2.5 Gbit/s; 0: none
 };
-// As libibverbs answers (linux-rdma/rdma-core libibverbs/src/verbs.c): lanes with 64 of 66 bits by what
-// is on the wire.
+// The rates of libibverbs (linux-rdma/rdma-core libibverbs/src/verbs.c). Where lanes use 64b/66b
+// coding, `mbps` is the rate on the wire.
 constexpr Rate kRates[] = {{IBV_RATE_2_5_GBPS, 2500, 1},      {IBV_RATE_5_GBPS, 5000, 2},
                            {IBV_RATE_10_GBPS, 10000, 4},      {IBV_RATE_20_GBPS, 20000, 8},
                            {IBV_RATE_30_GBPS, 30000, 12},     {IBV_RATE_40_GBPS, 40000, 16},

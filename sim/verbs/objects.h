@@ -50,6 +50,7 @@ struct Context {
   std::set<std::uint32_t> regions;       // remote keys
   std::multiset<std::uint16_t> handles;  // address handles
   std::set<ProtectionDomain> domains;
+  std::uint32_t counters = 0;  // completion counters
   ContextHandle handle{};
 
   // Null: there is none of this number (any more).

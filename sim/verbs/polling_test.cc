@@ -25,7 +25,7 @@ extern "C" int sched_yield() noexcept {
 namespace drydock::sim_testing {
 namespace {
 
-// Turns that so many polls of an empty queue give to others.
+// How often `polls` polls of an empty queue yield the CPU.
 int TurnsGivenIn(int polls, ibv_cq_ex* queue) {
   const int before = turns_given;
   ibv_wc entry{};

@@ -41,7 +41,7 @@ int SetSegments(BuiltWork& built, std::span<const ibv_sge> segments, std::size_t
   return 0;
 }
 
-// Bytes that travel in the work request: those at `data` are appended.
+// Appends the bytes at `data` to the request's inline data.
 int AppendInline(BuiltWork& built, const void* data, std::size_t bytes, std::size_t most) {
   const std::size_t before = built.work.inline_bytes;
   if (bytes > most || before > most - bytes) return EINVAL;

@@ -10,14 +10,16 @@
 
 namespace drydock::sim::verbs {
 
-// The file that a shell would run for this word: itself when it has a slash, else the first in
-// `path` (of folders with colons between). kNotFound; kPermissionDenied: not executable.
+// The file that a shell would run for `word`: `word` itself if it has a slash, otherwise the first
+// executable of that name in `path`, folders separated by colons. kNotFound: there is no such file.
+// kPermissionDenied: there are only files that are not executable.
 absl::StatusOr<std::string> FindProgram(const std::string& word, const std::string& path);
 
-// kFailedPrecondition, in one line: no library can be put in front of the program's own, because it
-// runs with rights that its user lacks (set-user-ID, file capabilities), because it is linked
-// statically, or because it holds a libfabric of its own that asks for no libibverbs.so.1. Scripts
-// and files that are no ELF of 64 bits are fine: nothing is known of them.
+// kFailedPrecondition, in one line: the file does not exist; or no library can be put in front of
+// the program's own, because it runs with rights that its user lacks (set-user-ID, set-group-ID,
+// file capabilities), is linked statically, or contains a libfabric that does not need
+// libibverbs.so.1. OK for scripts, for files that are not 64-bit ELF and for those that cannot be
+// read: nothing is known about them.
 absl::Status CheckProgram(const std::string& file);
 
 }  // namespace drydock::sim::verbs

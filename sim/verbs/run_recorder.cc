@@ -21,7 +21,7 @@
 namespace drydock::sim::verbs {
 namespace {
 
-// Far from where the kernel puts the program's own memory, which is to lie as it does without us.
+// Far from the kernel's usual places, so that the program's own memory lies as it does without us.
 void* const kPlace = reinterpret_cast<void*>(0x1000'0000'0000);
 
 void* Map(int file) {
@@ -41,14 +41,14 @@ void* Map(int file) {
 // Set once; of a process and its forked children.
 RunRecord* of_process = nullptr;
 
-// A forked child: the record is its parent's. It has an empty one instead, which is never read.
+// Runs in a forked child. The record is its parent's, so the child gets an empty one, never read.
 void LeaveRecord() {
   constexpr int kOwn = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
   void* const own = mmap(of_process, sizeof(RunRecord), PROT_READ | PROT_WRITE, kOwn, -1, 0);
   if (own != MAP_FAILED) InitTrace(&of_process->trace);
 }
 
-// Forgets the results of a program that the process was before.
+// Clears the results that this process wrote before it called exec.
 void Forget(RunRecord& record) {
   auto* const first = reinterpret_cast<char*>(&record.is_open);
   auto* const end = reinterpret_cast<char*>(&record + 1);
@@ -56,7 +56,7 @@ void Forget(RunRecord& record) {
   InitTrace(&record.trace);
 }
 
-// The program may have written to it.
+// Limits the count to the array, because the program may have overwritten it.
 template <typename Value, std::size_t kMost>
 std::span<const Value> Listed(const std::array<Value, kMost>& places, std::uint64_t count) {
   return {places.data(), static_cast<std::size_t>(std::min<std::uint64_t>(count, kMost))};

@@ -1,5 +1,5 @@
-// The files below /sys that libfabric and programs above it read about a NIC, for NICs that are not
-// there.
+// Writes the files below /sys that libfabric and programs above it read about a NIC, for simulated
+// NICs.
 
 #ifndef DRYDOCK_SIM_VERBS_SYSFS_TREE_H_
 #define DRYDOCK_SIM_VERBS_SYSFS_TREE_H_
@@ -19,9 +19,10 @@ namespace drydock::sim::verbs {
 // the file.
 absl::Status WriteSysfsTree(const Profile& profile, const std::string& root);
 
-// A tree for the profile in a folder that only this user can reach; what is not there yet is made,
-// and stays for the next run. Its name has a digest of what is in it. `parent`: a folder for such
-// things, /tmp. kUnavailable: the folder cannot be made; kPermissionDenied: it is another user's.
+// Returns the path of a tree for the profile, in a folder that only this user can reach. Writes it
+// if it does not exist, and leaves it for the next run; its name has a digest of its contents.
+// `parent`: where that folder is, such as /tmp. kUnavailable: the folder cannot be made.
+// kPermissionDenied: it is another user's.
 //
 // `topology` is the machine as hwloc's XML: the file machine.xml in the folder.
 absl::StatusOr<std::string> SysfsTreeFor(const Profile& profile, const std::string& parent,

@@ -45,7 +45,8 @@ const AddressHandles::Handle* HandleOf(const QueuePair& queue_pair, std::uint16_
 }
 
 // The state of a peer. Of one in another process the device has reported it: a queue pair that is
-// gone never comes back, because the keys of its successors are others. Unless a plan lies.
+// gone does not come back, because the keys of its successors are others; one that is reset may,
+// and then this is wrong. A plan may lie.
 PeerState StateOf(const QueuePair& queue_pair, fabric::Peer peer) {
   const PeerName name = PeerName::Of(peer);
   const AddressHandles::Handle* const handle = HandleOf(queue_pair, name.handle);

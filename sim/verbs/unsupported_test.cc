@@ -117,7 +117,7 @@ TEST_F(UnsupportedTest, EachKindIsSaidOnceWithItsReason) {
   }
 }
 
-// As an instance without them answers: libfabric asks at its start.
+// The answer of an instance without counters, which libfabric queries when it starts.
 TEST_F(UnsupportedTest, NoCompletionCounters) {
   sim::verbs::CompCntrCaps caps{~0ull, ~0u, ~0u};
   EXPECT_EQ(sim::verbs::QueryCounterCaps(end_.context, &caps, sizeof caps), 0);

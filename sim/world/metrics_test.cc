@@ -246,7 +246,8 @@ TEST(CountedFabricTest, CountsWhatTheDeviceCountsAsFarAsItCanBeSeen) {
   ASSERT_EQ(endpoint->Write(writes).accepted, 3u);
   ASSERT_EQ(endpoint->Read({.target = region->Local(0, 77), .source = b.Remote(0), .peer = peer}),
             ErrorCode::kOk);
-  ASSERT_EQ(endpoint->Recv({.buffer = region->Local(0, 4096)}), ErrorCode::kOk);
+  ASSERT_EQ(endpoint->Recv({.buffer = region->Local(0, 4096), .context = fabric::Context{6}}),
+            ErrorCode::kOk);
   fabric::SendRequest answer{.buffer = b.Local(0, 300), .peer = back};
   ASSERT_EQ(b.endpoint->Send(answer), ErrorCode::kOk);
   write.target.key ^= 0x5555;

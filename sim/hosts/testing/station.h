@@ -65,8 +65,8 @@ struct StationWork {
   bool is_inline = false;
 };
 
-// Fails the test, and ends the program, when something cannot be had that every test needs. Takes
-// the host's mutex by itself.
+// Fails the test and ends the program when something that every test needs cannot be opened. Locks
+// the host's mutex itself.
 class Station {
  public:
   explicit Station(const StationOptions& options);
@@ -96,7 +96,8 @@ class Station {
   // Requests that may be posted now.
   std::uint32_t room() const { return producer_->free(); }
   void PostReceive(std::size_t offset, std::uint32_t length, std::uint16_t number);
-  // All that is under way from here ends without a word; a new queue pair is there.
+  // Destroys the queue pair, whose requests in flight end without completions, and creates a new
+  // one.
   void ReplaceQueuePair();
   void Deregister();
 

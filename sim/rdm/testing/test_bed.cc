@@ -4,6 +4,7 @@
 #include <array>
 
 #include "drydock/coro/keyed_bytes.h"
+#include "drydock/sim/checks/finding.h"
 #include "drydock/sim/driver/sim_fabric.h"
 #include "drydock/sim/rdm/rdm_fabric.h"
 #include "drydock/sim/rdm/sim_rdm_fabric.h"
@@ -54,6 +55,13 @@ void TestBed::Open(std::size_t number) {
           ->RegisterMemory({.data = machine.memory.data(), .length_bytes = machine.memory.size()})
           .value();
   ReopenEndpoint(machine);
+}
+
+TestBed::~TestBed() {
+  for (const Finding& finding : world_.findings()) {
+    EXPECT_NE(finding.check, Check::kContextOwnership) << ToText(finding);
+    EXPECT_NE(finding.check, Check::kRetryIdempotence) << ToText(finding);
+  }
 }
 
 void TestBed::ReopenEndpoint(Machine& machine, fabric::EndpointOptions options) {

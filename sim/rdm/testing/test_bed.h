@@ -75,6 +75,8 @@ class TestBed {
   static constexpr coro::Duration kPatience = std::chrono::seconds(20);
 
   explicit TestBed(const TestBedOptions& options = {});
+  // Fails the test if contexts of the protocol's own were taken for the program's.
+  ~TestBed();
 
   World& world() { return world_; }
   Machine& operator[](std::size_t number) { return machines_[number]; }
