@@ -6,8 +6,8 @@
 //   // Ends when the channel is closed and empty.
 //   while (std::optional<Page> page = co_await pages.Receive()) ...
 //
-// Where only a number counts, a Semaphore is enough. Values of another thread come through a
-// selector (docs/coroutines.md has one).
+// For a count without values, use a Semaphore. Values from another thread need a Selector
+// (docs/coroutines.md has an example).
 
 #ifndef DRYDOCK_CORO_CHANNEL_H_
 #define DRYDOCK_CORO_CHANNEL_H_

@@ -34,20 +34,21 @@ namespace drydock::coro {
 // after every coroutine that waits here. Threads: the loop's. Blocking: Wait only.
 class EpollSelector final : public Selector {
  public:
-  // In the loop until it dies. Ignores SIGPIPE in the whole process unless the program handles it:
-  // a peer that is gone is the error of a write. kResourceExhausted: no more descriptors.
+  // Belongs to the loop until it is destroyed. Ignores SIGPIPE in the whole process unless the
+  // program handles it, so that a write to a closed peer fails instead. kResourceExhausted: no
+  // descriptor left.
   static absl::StatusOr<std::unique_ptr<EpollSelector>> Open(EventLoop& loop);
 
   EpollSelector(const EpollSelector&) = delete;
   EpollSelector& operator=(const EpollSelector&) = delete;
   ~EpollSelector() override;
 
-  // Waits until a read (an accept) of `fd` would find something, or a write (a connect) has
-  // something to tell. OK: try; end of file, a hang-up and a failed descriptor are such news too,
-  // which the call itself then reports. It may still find nothing, as after poll(2). Files on a
-  // disk are always ready. kDeadlineExceeded: `deadline` came first. kCancelled: Forget was called.
-  // kInvalidArgument: not an open descriptor. Any number of coroutines may wait for one descriptor:
-  // all are woken. A coroutine that is destroyed while it waits leaves nothing behind.
+  // Waits until `fd` is ready for a read (an accept), or for a write (a connect). OK: make the
+  // call. It may report end of file, a hang-up or an error, which also make a descriptor ready, or
+  // may still find nothing, as after poll(2). Files on a disk are always ready. kDeadlineExceeded:
+  // `deadline` came first. kCancelled: Forget was called. kInvalidArgument: not an open descriptor.
+  // Any number of coroutines may wait for one descriptor: all are woken. A coroutine that is
+  // destroyed while it waits leaves nothing behind.
   Task<absl::Status> Readable(int fd, Time deadline = kNever);
   Task<absl::Status> Writable(int fd, Time deadline = kNever);
 

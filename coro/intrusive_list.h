@@ -6,9 +6,9 @@
 //   waiters.PushBack(waiter);
 //   while (Waiter* first = waiters.PopFront()) first->Wake();
 //
-// That an element leaves makes it safe to destroy a coroutine at any suspension point: its awaiter
-// sits in some list (the waiters of an event, the operations that wait for room in a queue) and is
-// gone from it when the frame is gone.
+// This makes it safe to destroy a coroutine at any suspension point: its awaiter is in some list
+// (the waiters of an event, the operations that wait for room in a queue), and leaves it when its
+// frame is destroyed.
 
 #ifndef DRYDOCK_CORO_INTRUSIVE_LIST_H_
 #define DRYDOCK_CORO_INTRUSIVE_LIST_H_
@@ -44,8 +44,8 @@ class ListNode {
   ListNode* next_ = nullptr;
 };
 
-// T derives from ListNode. The list does not own its elements; it may be destroyed while they are
-// in it, and they are in no list then. All calls take constant time but ForEach and the destructor.
+// T derives from ListNode. The list does not own its elements, and its destructor unlinks them. All
+// calls but ForEach and the destructor take constant time.
 // Not thread-safe.
 template <typename T>
 class IntrusiveList {

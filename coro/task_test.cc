@@ -111,8 +111,8 @@ std::uintptr_t StackPosition() {
 }
 Task<std::uintptr_t> StackPositionInTask() { co_return StackPosition(); }
 
-// Gate 1 of the loop's behaviour: libraries that rely on symmetric transfer overflow the stack here
-// with GCC 12 at -O0, -O1 and under sanitizers.
+// Libraries that rely on symmetric transfer overflow the stack here with GCC 12 at -O0, -O1 and
+// under sanitizers.
 TEST_F(TaskTest, MillionImmediateAwaitsUseNoStack) {
   constexpr int kAwaits = 1'000'000;
   auto measure = []() -> Task<std::uintptr_t> {

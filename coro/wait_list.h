@@ -51,7 +51,8 @@ class WaitList {
       if (deadline_ != kNever) loop_->timers().Arm(*this, deadline_);
     }
     bool await_resume() {
-      if (notified_.linked()) list_.Heard(*this);  // else it has died
+      // Not linked: the deadline came first, or the list was destroyed.
+      if (notified_.linked()) list_.Heard(*this);
       return was_notified_;
     }
 
@@ -80,8 +81,8 @@ class WaitList {
       loop_->Schedule(*this);
     }
 
-    // It was notified, and dies before it runs: the next waiter is notified instead. (In the list
-    // of the notified: the list lives.)
+    // A waiter that was notified and dies before it runs notifies the next one instead. While it is
+    // linked, the list still exists.
     void PassOn() {
       if (!notified_.linked()) return;
       list_.Heard(*this);

@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 
 const Folders kFolders = {"/home/me/repo", "/cache/execroot/repo", "/cache"};
 
-// Of one action with these arguments, as Bazel 4.2.3 prints it.
+// The output of aquery for one action with these arguments, as Bazel 4.2.3 prints it.
 std::string Actions(const std::string& arguments) {
   return R"({"actions": [{"targetId": 1, "mnemonic": "CppCompile", "arguments": )" + arguments +
          R"(}], "targets": [{"id": 1, "label": "//coro:task"}]})";

@@ -23,13 +23,14 @@ inline constexpr std::array kWays = {Way::kMessages, Way::kWrites, Way::kLargeWr
 inline constexpr std::size_t kShortBytes = 64;
 inline constexpr std::size_t kLongBytes = 1u << 20;
 
-// One figure for each of kWays: microseconds of half a round trip, twice; microseconds of one write
-// of a stream; the part of a processor that the busier of both processes took while both slept.
+// One figure for each of kWays. Messages and writes: microseconds of half a round trip. Large
+// writes: microseconds of one write of a stream. Sleep: the share of a processor that the busier
+// process used while both slept.
 using Figures = std::array<double, kWays.size()>;
 
-// One session, in processes of its own: this program once more, started by `launcher`, a command
-// with its flags that ends with the program; empty: started directly. A smoke test does as little as
-// touches everything. kInternal: it failed, with its last line on standard error, or by which signal.
+// Runs one session: starts this program again, as the last argument of the command `launcher`, or
+// directly if that is empty. `smoke`: measures as little as still runs every row. kInternal: the
+// session failed; the message is its last line on standard error, or names the signal.
 absl::StatusOr<Figures> RunSession(const std::string& provider,
                                    const std::vector<std::string>& launcher, bool smoke);
 

@@ -1,4 +1,4 @@
-// Things that cannot be opened; the whole of what the decorator applies; what it cannot.
+// Objects that fail to open, every fault that the decorator applies, and a rule that it refuses.
 
 #include <array>
 #include <cstdint>

@@ -4,8 +4,9 @@
 #
 #   testing/systems/jobs.sh            shards 0 and 3 of both jobs, the image, and what a job keeps of a test that fails
 #
-# The project in which they run is that of examples/cmake, and a test of two processes in Python. Exit status: 0 when all went well,
-# and where it cannot be run, which a line says.
+# They run in the project of examples/cmake, to which this adds a test of two processes in Python.
+# Exit status: 0 if all passed, or if it cannot run here, for which it prints the reason; with
+# NEED_ROOTS set, 1 if it cannot run.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 me=jobs
@@ -33,7 +34,8 @@ def test_messages(drydock_fabric):
     drydock_fabric.start('build/messages').check(0)
 END
 
-# FOLDER SCRIPT: in a copy of the root that is forgotten afterwards; FOLDER is its /work.
+# FOLDER SCRIPT: runs SCRIPT in a copy of the root that is discarded afterwards, with FOLDER as
+# /work.
 in_image() {
   unshare --mount --propagation=private bash -euc '
     root=$1 folder=$2 script=$3 changes=$4
@@ -75,7 +77,7 @@ for name in github-actions gitlab-ci; do
     done
   done
 done
-# Waits for a page that nobody sends.
+# Plants a bug: the test waits for a ninth page, which nobody sends.
 sed -i 's/Reached(8,/Reached(9,/' "$project/source/copy_test.cc"
 for name in github-actions gitlab-ci; do
   if job "$name-bug" "$name.yml" 1; then fail "$name.yml does not see a test that fails"; fi

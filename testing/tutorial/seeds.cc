@@ -8,7 +8,7 @@ namespace drydock::tutorial {
 namespace {
 
 constexpr std::uint64_t kMostSeeds = 1000000;
-constexpr std::uint64_t kShown = 5;  // failing seeds, of many
+constexpr std::uint64_t kShown = 5;  // failing seeds that are printed at most
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// A sender that dies in the middle of a message, as a receiver on libfabric's provider `tcp` meets
-// it: one receive ends, and says whose fault it is; others are there for the next sender.
+// A sender dies in the middle of a message to libfabric's provider `tcp`: its receive fails with
+// kPeerAborted, and the receives after it stay posted for the next sender.
 
 #include <array>
 #include <chrono>
@@ -60,7 +60,7 @@ std::optional<Completion> ReadUntil(ProviderNode& node, const Done& done) {
 }
 
 TEST(BrokenMessageTest, ASenderThatDiesEndsItsMessageAndNoOther) {
-  // Before this process opens anything: what is open is not a forked child's.
+  // Forked before this process opens anything, because a child cannot use what its parent opened.
   ChildProcess dies([](Talk& talk) { SendOne(talk, kLongBytes); });
   ChildProcess lives([](Talk& talk) { SendOne(talk, kShortBytes); });
   ProviderNode node(2 * kLongBytes, "tcp");

@@ -15,8 +15,8 @@
 namespace drydock::two_processes {
 namespace {
 
-constexpr char kGo = 'g';    // to the founder: a process; to a process: a call; back: done
-constexpr char kDied = 'd';  // from the founder
+constexpr char kGo = 'g';    // to the fork server: a process; to a process: a call; back: done
+constexpr char kDied = 'd';  // from the fork server
 
 [[noreturn]] void Die(const char* why) {
   std::fprintf(stderr, "two processes: %s\n", why);
@@ -55,7 +55,7 @@ void DieWithParent(pid_t parent) {
 }  // namespace
 
 OtherProcess& OtherProcess::Get() {
-  // Never destroyed: the founder ends when its parent does.
+  // Never destroyed: the fork server ends when its parent does.
   static OtherProcess* const process = new OtherProcess;
   return *process;
 }
@@ -69,17 +69,17 @@ OtherProcess::OtherProcess()
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) Die(std::strerror(errno));
   std::fflush(nullptr);
   const pid_t self = getpid();
-  const pid_t founder = fork();
-  if (founder < 0) Die(std::strerror(errno));
-  socket_ = ends[founder == 0 ? 1 : 0];
-  close(ends[founder == 0 ? 0 : 1]);
-  if (founder == 0) {
+  const pid_t fork_server = fork();
+  if (fork_server < 0) Die(std::strerror(errno));
+  socket_ = ends[fork_server == 0 ? 1 : 0];
+  close(ends[fork_server == 0 ? 0 : 1]);
+  if (fork_server == 0) {
     DieWithParent(self);
-    Found();
+    ForkProcesses();
   }
 }
 
-void OtherProcess::Found() {
+void OtherProcess::ForkProcesses() {
   const pid_t self = getpid();
   while (Hear(socket_) == kGo) {
     const pid_t process = fork();

@@ -76,7 +76,7 @@ class OtherProcess {
   OtherProcess();
 
   // What the process that all others are forks of does; what each of these does.
-  [[noreturn]] void Found();
+  [[noreturn]] void ForkProcesses();
   [[noreturn]] void Serve();
   void RunOverThere();
 
