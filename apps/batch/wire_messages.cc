@@ -55,8 +55,7 @@ absl::Status CheckLoad(const Load& load) {
     return Malformed("a number of GPUs or NICs that cannot be");
   }
   if (load.page_bytes == 0 || load.page_bytes > (1u << 30) || load.burst == 0 || load.burst > 64 ||
-      load.window == 0 || load.window > kMostWindow || load.pages == 0 ||
-      load.pages > (std::uint64_t{1} << 40)) {
+      load.window == 0 || load.window > kMostWindow || load.pages == 0) {
     return Malformed("pages that cannot be");
   }
   // The receiver has a bit for each.

@@ -78,11 +78,10 @@ std::string Verdicts(const SweepRow& row) {
 // "NAME.capsule", or "NAME-2.capsule" where that is the capsule of another run, and so on: a line
 // that was printed once stays true.
 std::string FreeName(const std::string& name, const std::string& capsule) {
-  constexpr int kMost = 1000;
   for (int i = 1;; ++i) {
     std::string path = absl::StrCat(name, i == 1 ? "" : absl::StrCat("-", i), ".capsule");
     std::ifstream file(path, std::ios::binary);
-    if (!file || i == kMost) return path;
+    if (!file) return path;
     if (std::string(std::istreambuf_iterator<char>(file), {}) == capsule) return path;
   }
 }
