@@ -5,7 +5,7 @@
 
 #include "drydock/fabric/efa_queue/cqe.h"
 #include "drydock/fabric/error.h"
-#include "drydock/sim/driver/driver_core.h"
+#include "drydock/sim/driver/queue_core.h"
 #include "drydock/sim/driver/sim_endpoint.h"
 
 namespace drydock::sim {

@@ -11,7 +11,8 @@
 #include "drydock/fabric/counter_memory.h"
 #include "drydock/fabric/peer_memory.h"
 #include "drydock/sim/device/completion_counters.h"
-#include "drydock/sim/driver/driver_core.h"
+#include "drydock/sim/driver/domain_core.h"
+#include "drydock/sim/driver/queue_core.h"
 
 namespace drydock::sim {
 

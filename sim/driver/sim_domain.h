@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "drydock/fabric/counter_memory.h"
 #include "drydock/fabric/fabric.h"
-#include "drydock/sim/driver/driver_core.h"
+#include "drydock/sim/driver/domain_core.h"
 #include "drydock/sim/driver/open_object.h"
 
 namespace drydock::sim {

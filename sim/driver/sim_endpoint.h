@@ -19,11 +19,13 @@
 #include "drydock/fabric/more_to_come.h"
 #include "drydock/sim/device/completion_counters.h"
 #include "drydock/sim/device/queue_pair.h"
+#include "drydock/sim/driver/domain_core.h"
 #include "drydock/sim/driver/domain_counter.h"
-#include "drydock/sim/driver/driver_core.h"
 #include "drydock/sim/driver/open_object.h"
 #include "drydock/sim/driver/queue_access.h"
+#include "drydock/sim/driver/queue_core.h"
 #include "drydock/sim/driver/request_slots.h"
+#include "drydock/sim/driver/vector_core.h"
 
 namespace drydock::sim {
 

@@ -14,9 +14,11 @@
 #include "drydock/fabric/error_data.h"
 #include "drydock/fabric/fabric.h"
 #include "drydock/fabric/peer_memory.h"
+#include "drydock/sim/driver/domain_core.h"
 #include "drydock/sim/driver/domain_counter.h"
-#include "drydock/sim/driver/driver_core.h"
 #include "drydock/sim/driver/open_object.h"
+#include "drydock/sim/driver/queue_core.h"
+#include "drydock/sim/driver/vector_core.h"
 #include "drydock/sim/memory/memory_table.h"
 
 namespace drydock::sim {

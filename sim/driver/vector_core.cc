@@ -1,4 +1,4 @@
-#include "drydock/sim/driver/driver_core.h"
+#include "drydock/sim/driver/vector_core.h"
 
 #include <algorithm>
 
