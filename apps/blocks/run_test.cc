@@ -64,6 +64,18 @@ TEST(RunTest, ImpatientReadsTakeTheFirstAnswer) {
   EXPECT_EQ(RunBlocks(settings)->total.hedged, 0u);
 }
 
+// More calls than a server handles at a time, and of twice as many the answer is not awaited.
+TEST(RunTest, AnswersOfAWideWindowAllCome) {
+  Settings settings = Small();
+  settings.window = 32;
+  settings.blocks = 256;
+  settings.hedge = 0us;
+  const absl::StatusOr<Report> report = RunBlocks(settings);
+  ASSERT_THAT(report, IsOk());
+  EXPECT_EQ(report->total.reads, 3u * 3 * 256);
+  EXPECT_EQ(report->total.wrong, 0u);
+}
+
 TEST(RunTest, WhatTakesTooLongIsEnded) {
   Settings settings = Small();
   settings.timeout = 50us;

@@ -52,8 +52,8 @@ struct RequestOptions {
   coro::Duration response_timeout = std::chrono::seconds(1);
 
   // A server's: responses under way to one client, at most. A response to a client that posts no
-  // receives keeps its buffer, also when it was dropped; the buffers of the others are left where
-  // the window is 2 or more.
+  // receives keeps its buffer, also when it was dropped: one such client leaves buffers for others
+  // where the window is 2 or more, and up to 3 do where it is 4 or more.
   std::size_t responses_per_client() const { return std::max<std::size_t>(1, window / 4); }
   std::size_t message_bytes() const { return sizeof(RequestHeader) + payload_bytes; }
   // Bytes of a registered buffer that a client or a server needs: half to send, half to receive.
@@ -160,16 +160,22 @@ class RequestServer {
  private:
   using Result = absl::StatusOr<std::vector<std::byte>>;
 
+  // Responses of one client that wait for their turn, in windows; further ones hold up requests.
+  static constexpr std::size_t kMostWaiting = 16;
+
   struct Client {
     Client(Peer client, const RequestOptions& options)
-        : peer(client), waiting(options.window), responses(options.responses_per_client()) {}
+        : peer(client),
+          waiting(kMostWaiting * options.window),
+          responses(options.responses_per_client()) {}
     // A response to it has not got away in time, and still has not: others would not, either.
-    bool takes_none() const { return late && responses.under_way() > 0; }
+    // `own`: the caller's responses among those that are under way.
+    bool TakesNone(std::size_t own) { return late = late && responses.under_way() > own; }
 
     Peer peer;
     OperationWindow waiting;    // responses that wait for their turn
     OperationWindow responses;  // that are under way
-    bool late = false;          // the last response that ended had not got away in time
+    bool late = false;          // a response has not got away in time
   };
 
   struct Handler {
@@ -193,17 +199,18 @@ class RequestServer {
   void AddHandler(std::uint32_t type, Handler handler);
   // Absent: the message is no request of a client.
   std::optional<RequestMessage> Accept(const Message& message);
-  // Runs the handler that the request asks for.
-  coro::NowTask<Result> Respond(OperationWindow::Permit permit, Message message,
-                                RequestMessage request);
   coro::Task<absl::Status> Answer(OperationWindow::Permit permit, Message message,
                                   RequestMessage request);
-  coro::NowTask<absl::Status> Reply(RequestHeader header, const Result& response);
-  // The right to send a response to this client. REQUIRES: fewer than a window of them wait.
-  static coro::NowTask<absl::StatusOr<OperationWindow::Permit>> TakeTurn(Client& client,
-                                                                         coro::Time deadline);
-  // Null: there is no such client, or it takes no response.
-  Client* ClientToAnswer(std::uint64_t session);
+  // Runs the handler that the request asks for.
+  coro::NowTask<Result> Respond(Message message, RequestMessage request);
+  coro::NowTask<absl::Status> Reply(OperationWindow::Permit handling, RequestHeader header,
+                                    const Result& response);
+  // The right to send a response to this client. Gives `handling` back when only the client is
+  // waited for.
+  static coro::NowTask<absl::StatusOr<OperationWindow::Permit>> TakeTurn(
+      Client& client, OperationWindow::Permit handling, coro::Time deadline);
+  // Null: there is no such client, or it takes no response. `own`: Client::TakesNone.
+  Client* ClientToAnswer(std::uint64_t session, std::size_t own = 0);
 
   AsyncEndpoint& endpoint_;
   const RequestOptions options_;

@@ -196,10 +196,11 @@ TEST_F(RequestChannelTest, AClientThatTakesNoResponsesCostsTheOthersNoBuffers) {
     CO_ASSIGN_OR_RETURN(const BufferRef request,
                         nodes_.a.Allocate(sizeof(RequestHeader) + sizeof(Add)));
     EncodeRequest(header, ToPayload(Add{1, 2}), request->bytes());
-    for (int i = 0; i < 40; ++i) {
+    const auto ask = [&]() -> coro::Task<absl::Status> {
       const Completion sent = co_await deaf->Send(request, nodes_.a.peer(1));
-      CO_RETURN_IF_ERROR(deaf->ToStatus(sent, "send"));
-    }
+      co_return deaf->ToStatus(sent, "send");
+    };
+    for (int i = 0; i < 40; ++i) CO_RETURN_IF_ERROR(co_await ask());
     const auto call = [&]() -> coro::Task<absl::Status> {
       for (std::uint64_t i = 0; i < 100; ++i) {
         CO_ASSIGN_OR_RETURN(const Sum sum, co_await client.Call<Sum>(
@@ -213,6 +214,27 @@ TEST_F(RequestChannelTest, AClientThatTakesNoResponsesCostsTheOthersNoBuffers) {
     EXPECT_EQ(server.counters().unanswered, 40u);
     CO_RETURN_IF_ERROR(co_await call());
     EXPECT_EQ(server.counters().unanswered, 40u);
+    // It listens again, and is answered again: after the response that was under way.
+    CO_ASSIGN_OR_RETURN(const BufferRef response, nodes_.a.Allocate(1024));
+    const auto listen = [&]() -> coro::Task<absl::Status> {
+      const Completion received =
+          co_await deaf->Recv(response, {.deadline = coro::After(nodes_.loop.Now(), 1s)});
+      co_return deaf->ToStatus(received, "receive");
+    };
+    CO_RETURN_IF_ERROR(co_await listen());
+    for (int i = 0; i < 3; ++i) {
+      CO_RETURN_IF_ERROR(co_await ask());
+      CO_RETURN_IF_ERROR(co_await listen());
+    }
+    EXPECT_EQ(server.counters().unanswered, 40u);
+    // One response is late; the other one has its turn in time.
+    CO_RETURN_IF_ERROR(co_await ask());
+    co_await coro::Sleep(500ms);
+    CO_RETURN_IF_ERROR(co_await ask());
+    co_await coro::Sleep(700ms);
+    EXPECT_EQ(server.counters().unanswered, 41u);
+    for (int i = 0; i < 2; ++i) CO_RETURN_IF_ERROR(co_await listen());
+    EXPECT_EQ(server.counters().unanswered, 41u);
     server.RemoveClient(8);
     co_return absl::OkStatus();
   };

@@ -49,18 +49,15 @@ std::optional<RequestMessage> RequestServer::Accept(const Message& message) {
   return *request;
 }
 
+// The message's buffer is needed no longer when the handler has ended.
 coro::Task<absl::Status> RequestServer::Answer(OperationWindow::Permit permit, Message message,
                                                RequestMessage request) {
-  const Result response = co_await Respond(std::move(permit), std::move(message), request);
-  co_return co_await Reply(request.header, response);
+  const Result response = co_await Respond(std::move(message), request);
+  co_return co_await Reply(std::move(permit), request.header, response);
 }
 
-// Gives back the permit and the message's buffer: a client that is slow to take its response holds
-// up no request.
-coro::NowTask<RequestServer::Result> RequestServer::Respond(OperationWindow::Permit permit,
-                                                            Message message,
+coro::NowTask<RequestServer::Result> RequestServer::Respond(Message message,
                                                             RequestMessage request) {
-  static_cast<void>(permit);
   static_cast<void>(message);  // has the request's bytes
   const auto handler = handlers_.find(request.header.type);
   if (handler == handlers_.end()) {
@@ -74,7 +71,8 @@ coro::NowTask<RequestServer::Result> RequestServer::Respond(OperationWindow::Per
   co_return co_await handler->second.run(request.payload);
 }
 
-coro::NowTask<absl::Status> RequestServer::Reply(RequestHeader header, const Result& response) {
+coro::NowTask<absl::Status> RequestServer::Reply(OperationWindow::Permit handling,
+                                                 RequestHeader header, const Result& response) {
   OperationOptions options;
   options.deadline = coro::After(coro::EventLoop::Current().Now(), options_.response_timeout);
   const auto unanswered = [&] {
@@ -82,12 +80,11 @@ coro::NowTask<absl::Status> RequestServer::Reply(RequestHeader header, const Res
     return absl::OkStatus();
   };
   Client* client = ClientToAnswer(header.session);
-  // A client with so many calls that wait has more than its window.
-  if (client == nullptr || client->waiting.under_way() == options_.window) co_return unanswered();
-  auto permit = co_await TakeTurn(*client, options.deadline);
-  if (!permit.ok()) co_return unanswered();
+  if (client == nullptr) co_return unanswered();
+  auto turn = co_await TakeTurn(*client, std::move(handling), options.deadline);
+  if (!turn.ok()) co_return unanswered();
   absl::StatusOr<BufferRef> buffer = co_await buffers_.Take(options.deadline);
-  client = ClientToAnswer(header.session);  // the program may have removed it meanwhile
+  client = ClientToAnswer(header.session, /*own=*/1);
   if (!buffer.ok() || client == nullptr) co_return unanswered();
   std::size_t length = 0;
   const std::span<std::byte> room = (*buffer)->bytes();
@@ -101,7 +98,7 @@ coro::NowTask<absl::Status> RequestServer::Reply(RequestHeader header, const Res
     error.resize(EncodeError(response.status(), error));
     length = EncodeRequest(header, error, room);
   }
-  const BufferSlice message = (*std::move(permit)).Over(BufferSlice(*std::move(buffer), 0, length));
+  const BufferSlice message = (*std::move(turn)).Over(BufferSlice(*std::move(buffer), 0, length));
   const Completion sent = co_await endpoint_.Send(message, client->peer, options);
   const auto answered = clients_.find(header.session);
   if (answered != clients_.end()) {
@@ -110,15 +107,19 @@ coro::NowTask<absl::Status> RequestServer::Reply(RequestHeader header, const Res
   co_return sent.ok() ? absl::OkStatus() : unanswered();
 }
 
+// A client that is slow to take its responses holds up no request, until very many of them wait.
 coro::NowTask<absl::StatusOr<OperationWindow::Permit>> RequestServer::TakeTurn(
-    Client& client, coro::Time deadline) {
-  const auto waits = co_await client.waiting.Enter();
-  co_return co_await client.responses.Enter(deadline);
+    Client& client, OperationWindow::Permit handling, coro::Time deadline) {
+  OperationWindow responses = client.responses;  // the program may remove the client meanwhile
+  const auto waits = co_await client.waiting.Enter(deadline);
+  if (!waits.ok()) co_return waits.status();
+  { const OperationWindow::Permit handled = std::move(handling); }
+  co_return co_await responses.Enter(deadline);
 }
 
-RequestServer::Client* RequestServer::ClientToAnswer(std::uint64_t session) {
+RequestServer::Client* RequestServer::ClientToAnswer(std::uint64_t session, std::size_t own) {
   const auto client = clients_.find(session);
-  return client == clients_.end() || client->second.takes_none() ? nullptr : &client->second;
+  return client == clients_.end() || client->second.TakesNone(own) ? nullptr : &client->second;
 }
 
 }  // namespace drydock::fabric::async
