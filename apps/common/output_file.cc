@@ -9,7 +9,9 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <map>
+#include <sstream>
 #include <system_error>
 
 #include "absl/flags/commandlineflag.h"
@@ -34,25 +36,32 @@ fs::path FolderOf(const fs::path& path) {
   return path.has_parent_path() ? path.parent_path() : fs::path(".");
 }
 
-// Where the bytes of `path` are: at the end of its links.
+// Where the bytes of `path` are, or will be: at the end of its links, also where nothing is yet.
 fs::path Target(const std::string& path) {
+  constexpr int kMostLinks = 40;  // as the kernel follows
   std::error_code error;
-  const fs::path target = fs::canonical(path, error);
-  return error ? fs::path(path) : target;
+  fs::path target = fs::absolute(path, error);
+  // A link of /proc names no file, and leads to one nevertheless.
+  const bool is_there = fs::exists(target, error);
+  for (int i = 0; !is_there && i < kMostLinks && fs::is_symlink(target, error); ++i) {
+    target = FolderOf(target) / fs::read_symlink(target, error);
+  }
+  const fs::path plain = fs::weakly_canonical(target, error);
+  return error ? target : plain;
 }
 
-// Standard output or error is this file: what else is printed goes there, too.
-bool IsPrintedTo(const fs::path& target) {
+// Standard output or error where it is this file, and what else is printed goes there, too; or -1.
+int PrintedTo(const std::string& path) {
   struct stat file {};
-  if (stat(target.c_str(), &file) != 0) return false;
+  if (stat(path.c_str(), &file) != 0) return -1;
   for (const int descriptor : {STDOUT_FILENO, STDERR_FILENO}) {
     struct stat printed {};
     if (fstat(descriptor, &printed) == 0 && printed.st_dev == file.st_dev &&
         printed.st_ino == file.st_ino) {
-      return true;
+      return descriptor;
     }
   }
-  return false;
+  return -1;
 }
 
 // Another file can come in its place: it is a file, or nothing yet, in a folder that takes one.
@@ -60,24 +69,62 @@ bool IsReplaced(const fs::path& target) {
   std::error_code error;
   if (access(FolderOf(target).c_str(), W_OK | X_OK) != 0) return false;
   const fs::file_status there = fs::symlink_status(target, error);
-  return !fs::exists(there) || (fs::is_regular_file(there) && !IsPrintedTo(target));
+  return !fs::exists(there) || fs::is_regular_file(there);
 }
 
-// A new, empty file; one of this name that is there may be anybody's.
-bool Create(const std::string& path) {
-  constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
-  int file = open(path.c_str(), kFlags, 0666);
-  if (file < 0 && errno == EEXIST && unlink(path.c_str()) == 0) {
-    file = open(path.c_str(), kFlags, 0666);
+// The functions below return 0, or the number of an error.
+
+int Number(bool good) { return good ? 0 : errno == 0 ? EIO : errno; }
+
+// Whatever was printed before comes before it.
+int Print(int descriptor, const std::function<void(std::ostream&)>& write) {
+  std::ostringstream text;
+  write(text);
+  if (!text) return EIO;
+  const std::string bytes = text.str();
+  std::cout.flush();
+  std::fflush(nullptr);
+  for (std::size_t done = 0; done < bytes.size();) {
+    const ssize_t count = ::write(descriptor, bytes.data() + done, bytes.size() - done);
+    if (count < 0 && errno != EINTR) return errno;
+    if (count > 0) done += static_cast<std::size_t>(count);
   }
-  return file >= 0 && close(file) == 0;
+  return 0;
 }
 
-// Those of a file that was there; without one, none.
-void CopyPermissions(const fs::path& from, const fs::path& to) {
-  std::error_code error;
-  const fs::file_status there = fs::status(from, error);
-  if (fs::exists(there)) fs::permissions(to, there.permissions(), error);
+int Fill(const fs::path& path, const std::function<void(std::ostream&)>& write) {
+  errno = 0;
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  if (file) write(file);
+  file.close();
+  return Number(file.good());
+}
+
+// A new, empty file with the permissions of `like`, where that is there. Another one of its name
+// may be anybody's, and goes.
+int Create(const fs::path& path, const fs::path& like) {
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  struct stat there {};
+  const bool is_new = stat(like.c_str(), &there) != 0;
+  const mode_t mode = is_new ? 0666 : S_IRUSR | S_IWUSR;
+  int file = open(path.c_str(), kFlags, mode);
+  if (file < 0 && errno == EEXIST && unlink(path.c_str()) == 0) {
+    file = open(path.c_str(), kFlags, mode);
+  }
+  if (file < 0) return errno;
+  const bool permitted = is_new || fchmod(file, there.st_mode & 07777) == 0;
+  const int error = Number(permitted);
+  close(file);
+  return error;
+}
+
+int Replace(const fs::path& target, const std::function<void(std::ostream&)>& write) {
+  const fs::path draft = absl::StrCat(target.string(), ".", getpid(), ".part");
+  int error = Create(draft, target);
+  if (error == 0) error = Fill(draft, write);
+  if (error == 0) error = Number(std::rename(draft.c_str(), target.c_str()) == 0);
+  if (error != 0) std::remove(draft.c_str());
+  return error;
 }
 
 }  // namespace
@@ -99,26 +146,12 @@ absl::Status WriteOutput(absl::string_view flag, const std::string& path,
                          const std::function<void(std::ostream&)>& write) {
   RETURN_IF_ERROR(CheckOutput(flag, path));
   const fs::path target = Target(path);
-  const bool is_replaced = IsReplaced(target);
-  const std::string written =
-      is_replaced ? absl::StrCat(target.string(), ".", getpid(), ".part") : target.string();
-  errno = 0;
-  std::ofstream file;
-  if (!is_replaced || Create(written)) {
-    file.open(written, std::ios::binary | (IsPrintedTo(target) ? std::ios::app : std::ios::trunc));
-    if (file) write(file);
-    file.close();
-  } else {
-    file.setstate(std::ios::failbit);
-  }
-  int failed = file ? 0 : errno == 0 ? EIO : errno;
-  if (is_replaced && failed == 0) {
-    CopyPermissions(target, written);
-    if (std::rename(written.c_str(), target.c_str()) != 0) failed = errno;
-  }
-  if (failed == 0) return absl::OkStatus();
-  if (is_replaced) std::remove(written.c_str());
-  return absl::UnavailableError(Complaint(flag, path, std::strerror(failed)));
+  const int printed = PrintedTo(path);
+  const int error = printed >= 0         ? Print(printed, write)
+                    : IsReplaced(target) ? Replace(target, write)
+                                         : Fill(target, write);
+  if (error == 0) return absl::OkStatus();
+  return absl::UnavailableError(Complaint(flag, path, std::strerror(error)));
 }
 
 absl::Status CheckSpares(absl::string_view flag, const std::string& path,
@@ -140,8 +173,7 @@ absl::Status CheckDistinct(std::initializer_list<absl::string_view> flags) {
     std::error_code error;
     const bool is_file = !fs::exists(path, error) || fs::is_regular_file(path, error);
     if (path.empty() || !is_file) continue;
-    const auto [other, added] =
-        named.try_emplace(fs::weakly_canonical(fs::absolute(path, error), error), flag);
+    const auto [other, added] = named.try_emplace(Target(path), flag);
     if (added) continue;
     return absl::InvalidArgumentError(
         absl::StrCat("--", other->second, " and --", flag, " are both to be in ", path));

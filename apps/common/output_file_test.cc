@@ -2,11 +2,14 @@
 
 #include "drydock/apps/common/output_file.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <iostream>
 #include <iterator>
 #include <ostream>
 #include <string>
@@ -82,6 +85,34 @@ TEST_F(OutputFileTest, WhoWritesReplacesTheFileAndLeavesNoOther) {
   EXPECT_EQ(Files(), 2u);
 }
 
+TEST_F(OutputFileTest, ALinkToNothingMakesTheFile) {
+  fs::create_symlink("file", At("link"));
+  ASSERT_THAT(Write(At("link"), "new"), IsOk());
+  EXPECT_EQ(Read(At("file")), "new");
+  EXPECT_TRUE(fs::is_symlink(At("link")));
+  EXPECT_EQ(Files(), 2u);
+}
+
+// As `program --out=/dev/stdout > file`, and `program --out=file > file`.
+TEST_F(OutputFileTest, WhatIsPrintedToTheSameFileStaysAndKeepsItsPlace) {
+  std::cout.flush();
+  std::fflush(nullptr);
+  const int before = dup(STDOUT_FILENO);
+  const int file = open(At("file").c_str(), O_WRONLY | O_CREAT, 0600);
+  dup2(file, STDOUT_FILENO);
+  std::cout << "one\n";
+  const absl::Status first = Write("/dev/stdout", "two\n");
+  std::cout << "three\n";
+  const absl::Status second = Write(At("file"), "four\n");
+  std::cout << "five\n" << std::flush;
+  dup2(before, STDOUT_FILENO);
+  close(before);
+  close(file);
+  EXPECT_THAT(first, IsOk());
+  EXPECT_THAT(second, IsOk());
+  EXPECT_EQ(Read(At("file")), "one\ntwo\nthree\nfour\nfive\n");
+}
+
 // A stream that fails half-way, as on a full disk.
 TEST_F(OutputFileTest, AfterAnErrorTheOldFileIsThere) {
   ASSERT_THAT(Write(At("file"), "old"), IsOk());
@@ -133,6 +164,11 @@ TEST_F(OutputFileTest, TwoFlagsNameTwoFiles) {
   EXPECT_THAT(CheckDistinct({"one", "other"}),
               StatusIs(absl::StatusCode::kInvalidArgument,
                        HasSubstr("--one and --other are both to be in")));
+  absl::SetFlag(&FLAGS_one, At("link"));
+  absl::SetFlag(&FLAGS_other, At("file"));
+  EXPECT_THAT(CheckDistinct({"one", "other"}), IsOk());
+  fs::create_symlink("file", At("link"));
+  EXPECT_THAT(CheckDistinct({"one", "other"}), StatusIs(absl::StatusCode::kInvalidArgument));
   absl::SetFlag(&FLAGS_one, "/dev/null");
   absl::SetFlag(&FLAGS_other, "/dev/null");
   EXPECT_THAT(CheckDistinct({"one", "other"}), IsOk());
