@@ -110,6 +110,43 @@ TEST_F(ResponderTest, PacketForAQueuePairThatIsNotThereIsAnsweredWithStatus9) {
   EXPECT_EQ(StatusOf(OperationKind::kSend), 9);
 }
 
+// The first packet is taken by whoever has the number and the key, the rest only by the same one: a
+// queue pair that is reset in between is another one.
+TEST_F(ResponderTest, QueuePairThatIsResetWithinAWriteAnswersWithStatus9) {
+  const std::uint64_t two_packets = 2 * bench.profile.device.mtu;
+  const auto start = [&] {
+    Operation& write = Start(OperationKind::kWrite, two_packets);
+    write.target_serial = 0;
+    return &write;
+  };
+  Operation* const cut = start();
+  EXPECT_EQ(Arrive(*cut), -1);
+  EXPECT_EQ(cut->target_serial, to.serial);
+  ++cut->target_serial;  // as if that had been the one before
+  EXPECT_EQ(Arrive(*cut), 9);
+  Operation* const placed = start();
+  EXPECT_EQ(Arrive(*placed), -1);
+  EXPECT_EQ(Arrive(*placed), -1);
+  ++placed->target_serial;
+  parts.responder.OnWritten(*placed);
+  EXPECT_EQ(placed->status, 9);
+}
+
+TEST_F(ResponderTest, QueuePairThatIsResetWhileAWriteAwaitsItsReceiveAnswersWithStatus9) {
+  QueuePair& asker = a.OpenQueuePair({.unsolicited_immediates = false});
+  QueuePair& target = b.OpenQueuePair({.unsolicited_immediates = false});
+  Operation& waits = bench.Start(OperationKind::kWrite, asker, target, 100);
+  waits.has_immediate = true;
+  parts.responder.OnWritten(waits);
+  EXPECT_FALSE(waits.ended);
+  ++waits.target_serial;
+  parts.responder.Ring(target, bench.Post(target, bench.ReceiveInto(3, inbox)));
+  parts.responder.OnRetry(waits);
+  EXPECT_TRUE(waits.ended);
+  EXPECT_EQ(waits.status, 9);
+  EXPECT_EQ(target.receive.posted(), 1u);
+}
+
 TEST_F(ResponderTest, OnlyKnownPeersMayTouchMemoryByThemselves) {
   const std::uint16_t handle = b.state.handles.NumberOf(kDomain, a.state.index());
   b.state.handles.Introduce(handle, Timeline::kStart + 1ms);
