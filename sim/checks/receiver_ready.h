@@ -25,13 +25,14 @@ class ReceiverReady {
       lost_.push_back(posted);
     }
   }
-  // A message to the same peer that is as long as a refused one, or has its context, may be the same
-  // one again: in doubt it is.
+  // A message that resembles a refused one may be the same one again: in doubt it is. Its peer may
+  // have been inserted anew meanwhile.
   void Accepted(const Posted& posted) {
     if (lost_.empty()) return;
     const auto again = std::find_if(lost_.begin(), lost_.end(), [&](const Posted& lost) {
-      return lost.kind == posted.kind && lost.peer == posted.peer &&
-             (lost.context == posted.context || lost.AsksTheSame(posted));
+      const bool is_named_so = lost.kind == posted.kind && lost.context == posted.context &&
+                               (lost.peer == posted.peer || lost.length == posted.length);
+      return is_named_so || lost.AsksTheSame(posted);
     });
     if (again != lost_.end()) lost_.erase(again);
   }

@@ -100,7 +100,7 @@ nlohmann::ordered_json ToJson(const Capsule& capsule) {
   object["build"] = {{"compiler", capsule.build.compiler}, {"mode", capsule.build.mode}};
   object["verdict"] = std::string(Name(capsule.result.verdict));
   object["text"] = capsule.result.text.substr(0, kMostText);
-  if (!capsule.result.check.empty()) object["check"] = capsule.result.check;
+  if (!capsule.result.check.empty()) object["check"] = capsule.result.check.substr(0, kMostText);
   object["digest"] = capsule.result.digest.ToHex();
   object["events"] = capsule.result.events;
   object["marks"] = MarkTexts(capsule.marks);
@@ -351,7 +351,7 @@ JsonKeys KeysOf(Capsule& capsule, Optionals& rest) {
           {"verdict", fabric::faults::IntoWord<Verdict>(capsule.result.verdict, VerdictFromName,
                                                         "which is no verdict")},
           {"text", IntoShortText(capsule.result.text, kMostTextRead)},
-          {"check", IntoShortText(capsule.result.check, 64)},
+          {"check", IntoShortText(capsule.result.check, kMostTextRead)},
           {"digest", IntoDigest(capsule.result.digest)},
           {"events", Into(capsule.result.events)},
           {"marks", IntoMarks(capsule.marks)},

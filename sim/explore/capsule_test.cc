@@ -124,8 +124,9 @@ TEST(CapsuleTest, TextHoldsAllOfIt) {
   spec.parameters["writes"] = 20;
   spec.heal_after = 3ms;
   spec.wild = std::vector<std::uint64_t>{1, 2, 3, 9};
-  const Capsule written = CapsuleOf(scenario, spec);
+  Capsule written = CapsuleOf(scenario, spec);
   EXPECT_EQ(written.result.verdict, Verdict::kWrongData);
+  written.result.check = std::string(500, 'c');  // a point's name has no limit
   EXPECT_THAT(written.run.firings, Optional(SizeIs(21)));
   ASSERT_OK_AND_ASSIGN(const Capsule read, ParseCapsule(FormatCapsule(written)));
   EXPECT_EQ(FormatCapsule(read), FormatCapsule(written));
@@ -417,6 +418,18 @@ TEST(ReplayTest, SameProgramRunsBitForBit) {
   by_rules.run.firings.reset();
   ASSERT_OK_AND_ASSIGN(const Replay other, ReplayCapsule(scenario, by_rules));
   EXPECT_TRUE(other.exact());
+}
+
+TEST(ReplayTest, RulesThatBrokeAreTheSameWhereBothAreNamed) {
+  const auto broke = [](const char* check) {
+    SeedResult result;
+    result.verdict = Verdict::kFinding;
+    result.check = check;
+    return result;
+  };
+  EXPECT_TRUE(IsSameVerdict(broke("a"), broke("a")));
+  EXPECT_FALSE(IsSameVerdict(broke("a"), broke("b")));
+  EXPECT_TRUE(IsSameVerdict(broke(""), broke("b")));
 }
 
 TEST(ReplayTest, ChangedProgramSaysWhatIsDifferent) {

@@ -27,16 +27,12 @@ class ZeroedArray {
   ZeroedArray() = default;
   explicit ZeroedArray(std::size_t count) : bytes_(count * sizeof(T)) {
     if (count == 0) return;
-    void* const memory =
-        mapped() ? mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-                 : std::calloc(count, sizeof(T));
-    const bool has_memory = memory != nullptr && memory != MAP_FAILED;
-    if (const std::new_handler handler = std::get_new_handler();
-        !has_memory && handler != nullptr) {
-      handler();  // a program has its words for that
+    // As `new` does: a program's handler makes room, or has its words for the end.
+    while ((values_ = Allocate()) == nullptr) {
+      const std::new_handler handler = std::get_new_handler();
+      DD_CHECK(handler != nullptr, "no memory for a ring");
+      handler();
     }
-    DD_CHECK(has_memory, "no memory for a ring");
-    values_ = static_cast<T*>(memory);
   }
   ZeroedArray(ZeroedArray&& other) noexcept
       : bytes_(std::exchange(other.bytes_, 0)), values_(std::exchange(other.values_, nullptr)) {}
@@ -62,6 +58,14 @@ class ZeroedArray {
   // clears all that it hands out. But the sanitizer watches the allocator's only.
   static constexpr std::size_t kFewestMapped = std::size_t{1} << 15;
   bool mapped() const { return !kPoisons && bytes_ >= kFewestMapped; }
+
+  // Null: there is no memory.
+  T* Allocate() const {
+    if (!mapped()) return static_cast<T*>(std::calloc(bytes_, 1));
+    constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS;
+    void* const memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, kFlags, -1, 0);
+    return memory == MAP_FAILED ? nullptr : static_cast<T*>(memory);
+  }
 
   std::size_t bytes_ = 0;
   T* values_ = nullptr;

@@ -56,12 +56,16 @@ void Explain(std::uintptr_t address) {
   }
 }
 
-// The handler of before, or the kernel, is next: an access is made again when this returns, and a
-// signal that somebody has sent is sent once more.
-void OnFault(int signal, siginfo_t* info, void*) {
+// The handler of before, or the kernel, is next: an access is made again when this returns. A
+// signal that somebody has sent is that handler's, or is sent once more.
+void OnFault(int signal, siginfo_t* info, void* context) {
   const bool is_access = info->si_code > 0;
   if (is_access && DeviceIsAtWork()) Explain(reinterpret_cast<std::uintptr_t>(info->si_addr));
-  sigaction(signal, &before[signal == kFaults[0] ? 0 : 1], nullptr);
+  const struct sigaction& next = before[signal == kFaults[0] ? 0 : 1];
+  if (!is_access && (next.sa_flags & SA_SIGINFO) != 0) {
+    return next.sa_sigaction(signal, info, context);
+  }
+  sigaction(signal, &next, nullptr);
   if (!is_access) raise(signal);
 }
 

@@ -16,8 +16,9 @@ namespace drydock::sim::verbs {
 void RememberRegion(std::uint32_t nic, std::uint32_t key, const void* address, std::size_t length);
 void ForgetRegion(std::uint32_t nic, std::uint32_t key);
 
-// From now on the first SIGSEGV or SIGBUS prints the line where the device was at work and the
-// address is a region's. Then, as from the second on, it does what it would have done otherwise.
+// From now on the first fault of an access prints the line where the device was at work and the
+// address is a region's. Then, as from the second on, SIGSEGV and SIGBUS do what they would have
+// done otherwise.
 void ExplainLostMemory();
 
 }  // namespace drydock::sim::verbs
