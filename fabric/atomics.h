@@ -40,11 +40,11 @@ enum class AtomicOperation : std::uint8_t {
   kCompareSwap,  // replaces where the old value equals `compare`
 };
 
-// Applies `operation` to consecutive values at `target`, which is aligned to the type. The length of
-// the operand, for kRead that of the result, divided by SizeOf(type) is their number; all buffers
-// that are there have that length. Rights: the operand and `compare` need Access::kWrite here, the
-// result Access::kRead; the target needs Access::kRemoteWrite, and kRemoteRead as well where values
-// are fetched; for kRead it needs kRemoteRead alone.
+// Applies `operation` to consecutive values at `target`, which is aligned to the type. The length
+// of the operand, for kRead that of the result, divided by SizeOf(type) is their number; all
+// buffers that are there have that length. Rights: the operand and `compare` need Access::kWrite
+// here, the result Access::kRead; the target needs Access::kRemoteWrite, and kRemoteRead as well
+// where values are fetched; for kRead it needs kRemoteRead alone.
 struct AtomicRequest {
   AtomicOperation operation = AtomicOperation::kSum;
   AtomicType type = AtomicType::kUint64;
@@ -64,9 +64,9 @@ class Atomics {
   virtual ~Atomics() = default;
 
   // Completes with kind kAtomic. Errors of the post: as Endpoint's; kUnsupported: this operation on
-  // this type; kInvalidArgument: a length is 0, differs, or is no multiple of the type; the target is
-  // not aligned; a buffer is missing, or means nothing to this operation; kMessageTooLong: over MaxAtomicBytes. A bad remote key or range
-  // arrives as a failed completion (kRemoteAccess).
+  // this type; kInvalidArgument: a length is 0, differs, or is no multiple of the type; the target
+  // is not aligned; a buffer is missing, or means nothing to this operation; kMessageTooLong: over
+  // MaxAtomicBytes. A bad remote key or range arrives as a failed completion (kRemoteAccess).
   [[nodiscard]] virtual ErrorCode Atomic(const AtomicRequest& request) = 0;
 
   // Most bytes of a buffer; 0: this operation on this type is not supported. Also 0 for kRead and

@@ -121,9 +121,9 @@ class Endpoint : public Capable {
   // The address that peers insert to reach this endpoint.
   virtual Address address() const = 0;
 
-  // Ends every request. Completions that were not read before are dropped: a program that wants them
-  // reads its queues first. Those of requests under way may come as kCanceled, or not at all. Closing
-  // twice is harmless.
+  // Ends every request. Completions that were not read before are dropped: a program that wants
+  // them reads its queues first. Those of requests under way may come as kCanceled, or not at all.
+  // Closing twice is harmless.
   virtual absl::Status Close() = 0;
 };
 

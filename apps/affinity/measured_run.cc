@@ -18,8 +18,8 @@ class Workplace {
  public:
   Workplace(const MeasuredRun& run, const Seat& seat) : run_(run), seat_(seat) {}
 
-  // Pins the calling thread, and opens everything from it. `opening` is held while
-  // libraries open: below there may be one that two threads must not open at once.
+  // Pins the calling thread, and opens everything from it. `opening` is held while libraries open:
+  // below there may be one that two threads must not open at once.
   absl::Status Prepare(std::mutex& opening) {
     if (!seat_.cpus.empty()) RETURN_IF_ERROR(PinThisThread(seat_.cpus));
     ASSIGN_OR_RETURN(Pages source, MapPages());

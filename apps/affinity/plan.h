@@ -52,9 +52,9 @@ std::vector<std::size_t> ChooseNics(const gpu::topology::Machine& machine, std::
 std::vector<Seat> PlanSeats(const gpu::topology::Machine& machine,
                             std::span<const std::size_t> nics, Policy policy);
 
-// Seats of a run without a policy, on a simulated machine: all memory is on the first node, where one
-// thread has filled it; the node of each thread, which the scheduler would choose, is drawn from
-// `seed`.
+// Seats of a run without a policy, on a simulated machine: all memory is on the first node, where
+// one thread has filled it; the node of each thread, which the scheduler would choose, is drawn
+// from `seed`.
 void SeatAnywhere(const gpu::topology::Machine& machine, std::uint64_t seed, std::span<Seat> seats);
 
 }  // namespace drydock::apps::affinity

@@ -116,6 +116,7 @@ TEST(SimulatedTest, OnTheSoftwareProtocolAndOnABigMachine) {
 TEST(SimulatedTest, ALateRankIsWaitedFor) {
   const Json late = RightRun({"--late=2:50", "--rounds=2"});
   const Json prompt = RightRun({"--rounds=2"});
+  EXPECT_EQ(Column(late, "sent"), Column(prompt, "sent"));
   EXPECT_EQ(Column(late, "dead_nics"), Column(prompt, "dead_nics"));
   EXPECT_EQ(Sum(late, "reissued"), 0u);
   EXPECT_GT(late["rows"][0]["barrier_us"].get<double>(), 50'000);
@@ -156,6 +157,7 @@ TEST(FaultsTest, ARowThatIsWrittenAgainSpoilsNoAnswer) {
 
 TEST(FaultsTest, ARoughNetworkSpoilsNoDataAndCostsNoNic) {
   const Json rough = RightRun({PlanOf("rough_network"), "--in-place"});
+  EXPECT_EQ(Column(rough, "sent"), Column(RightRun({"--in-place"}), "sent"));
   EXPECT_EQ(Sum(rough, "dead_nics"), 0u);
 }
 
@@ -260,8 +262,8 @@ TEST_P(ProcessesTest, OtherFlagsAreRefused) {
   }
 }
 
-// Not with shm: a process that is killed inside the provider keeps its spin lock, and its peers wait
-// for it for ever (fabric/libfabric/README.md).
+// Not with shm: a process that is killed inside the provider keeps its spin lock, and its peers
+// wait for it for ever (fabric/libfabric/README.md).
 class KilledRankTest : public ProcessesTest {};
 
 INSTANTIATE_TEST_SUITE_P(Providers, KilledRankTest, ::testing::Values("tcp"),

@@ -154,8 +154,78 @@ std::string ToCsv(const Report& report) {
   return FormatCsv(rows);
 }
 
+// ---- The staircase ----
+
+std::string Deviation(double figure, double published) {
+  return absl::StrFormat("%+.1f %%", (figure / published - 1) * 100);
+}
+
+std::string StepTable(const std::vector<Step>& steps) {
+  Rows rows = {{"step", "threads", "burst", "simulated Gbit/s", "of line", "Mpps",
+                "published Gbit/s", "deviation", "predicted Gbit/s"}};
+  for (const Step& step : steps) {
+    rows.push_back({step.name, absl::StrCat(step.load.threads), absl::StrCat(step.load.burst),
+                    Rate(step.gbps), Percent(step.gbps / step.line_gbps),
+                    absl::StrFormat("%.3f", Mpps(step.gbps, step.load)), Rate(step.published_gbps),
+                    Deviation(step.gbps, step.published_gbps), Rate(step.predicted_gbps)});
+  }
+  return FormatTable(rows);
+}
+
+Json ToJson(const Step& step) {
+  return {{"step", step.name},
+          {"load", ToJson(step.load)},
+          {"simulated_gbps", step.gbps},
+          {"predicted_gbps", step.predicted_gbps},
+          {"published_gbps", step.published_gbps},
+          {"source", step.source},
+          {"share_of_line_rate", step.gbps / step.line_gbps},
+          {"deviation", step.gbps / step.published_gbps - 1}};
+}
+
+std::string ToJson(const StepReport& report) {
+  Json json = {{"fabric", report.where}, {"simulated", true}};
+  for (const Step& step : report.steps) json["steps"].push_back(ToJson(step));
+  return json.dump(2) + "\n";
+}
+
+std::string ToCsv(const StepReport& report) {
+  Rows rows = {{"step", "simulated_gbps", "predicted_gbps", "published_gbps", "source"}};
+  for (const Step& step : report.steps) {
+    rows.push_back({step.name, Rate(step.gbps), Rate(step.predicted_gbps),
+                    Rate(step.published_gbps), step.source});
+  }
+  return FormatCsv(rows);
+}
+
+std::string Text(const StepReport& report) {
+  return absl::StrCat(
+      "fabric     ", report.where, "\nfigures    simulated, extended to the ",
+      "32,000,000 pages of the published runs: the rate of the steady state, and the time that\n",
+      "           connections take where they are not made before\n\n", StepTable(report.steps),
+      "\nsource     abcdabcd987/libfabric-efa-demo, programs 9 to 15\n");
+}
+
+template <typename Any>
+std::string InForm(const Any& report, OutputForm form) {
+  switch (form) {
+    case OutputForm::kJson:
+      return ToJson(report);
+    case OutputForm::kCsv:
+      return ToCsv(report);
+    case OutputForm::kText:
+      break;
+  }
+  return Text(report);
+}
+
+}  // namespace
+
+std::string Render(const Report& report, OutputForm form) { return InForm(report, form); }
+std::string Render(const StepReport& report, OutputForm form) { return InForm(report, form); }
+
 // Both pictures, one below the other: the rate of each NIC, and of all over time.
-std::string RunSvg(const Report& report) {
+std::string ToSvg(const Report& report) {
   std::vector<std::string> names;
   BarSeries bars{.name = "Gbit/s", .values = {}};
   for (const NicResult& nic : report.result.nics) {
@@ -189,102 +259,20 @@ std::string RunSvg(const Report& report) {
   return StackCharts(charts);
 }
 
-// ---- The staircase ----
-
-std::string Deviation(double figure, double published) {
-  return absl::StrFormat("%+.1f %%", (figure / published - 1) * 100);
-}
-
-std::string StepTable(const std::vector<Step>& steps) {
-  Rows rows = {{"step", "threads", "burst", "simulated Gbit/s", "of line", "Mpps",
-                "published Gbit/s", "deviation", "predicted Gbit/s"}};
-  for (const Step& step : steps) {
-    rows.push_back({step.name, absl::StrCat(step.load.threads), absl::StrCat(step.load.burst),
-                    Rate(step.gbps), Percent(step.gbps / step.line_gbps),
-                    absl::StrFormat("%.3f", Mpps(step.gbps, step.load)), Rate(step.published_gbps),
-                    Deviation(step.gbps, step.published_gbps), Rate(step.predicted_gbps)});
-  }
-  return FormatTable(rows);
-}
-
-Json ToJson(const Step& step) {
-  return {{"step", step.name},
-          {"load", ToJson(step.load)},
-          {"simulated_gbps", step.gbps},
-          {"predicted_gbps", step.predicted_gbps},
-          {"published_gbps", step.published_gbps},
-          {"source", step.source},
-          {"share_of_line_rate", step.gbps / step.line_gbps},
-          {"deviation", step.gbps / step.published_gbps - 1}};
-}
-
-std::string StepSvg(const std::string& where, const std::vector<Step>& steps) {
+std::string ToSvg(const StepReport& report) {
   std::vector<std::string> names;
   std::vector<BarSeries> bars = {{"published", {}}, {"simulated", {}}, {"predicted", {}}};
-  for (const Step& step : steps) {
+  for (const Step& step : report.steps) {
     names.push_back(step.name);
     bars[0].values.push_back(step.published_gbps);
     bars[1].values.push_back(step.gbps);
     bars[2].values.push_back(step.predicted_gbps);
   }
   const ChartText text{.title = "Step by step to the full rate",
-                       .subtitle = where,
+                       .subtitle = report.where,
                        .x_label = "",
                        .y_label = "Gbit/s"};
   return DrawBars(text, names, bars);
 }
-
-std::string ToJson(const StepReport& report) {
-  Json json = {{"fabric", report.where}, {"simulated", true}};
-  for (const Step& step : report.steps) json["steps"].push_back(ToJson(step));
-  return json.dump(2) + "\n";
-}
-
-std::string ToCsv(const StepReport& report) {
-  Rows rows = {{"step", "simulated_gbps", "predicted_gbps", "published_gbps", "source"}};
-  for (const Step& step : report.steps) {
-    rows.push_back({step.name, Rate(step.gbps), Rate(step.predicted_gbps),
-                    Rate(step.published_gbps), step.source});
-  }
-  return FormatCsv(rows);
-}
-
-std::string Text(const StepReport& report) {
-  return absl::StrCat(
-      "fabric     ", report.where, "\nfigures    simulated, extended to the ",
-      "32,000,000 pages of the published runs: the rate of the steady state, and the time that\n",
-      "           connections take where they are not made before\n\n", StepTable(report.steps),
-      "\nsource     abcdabcd987/libfabric-efa-demo, programs 9 to 15\n");
-}
-
-}  // namespace
-
-std::string Render(const Report& report, OutputForm form) {
-  switch (form) {
-    case OutputForm::kJson:
-      return ToJson(report);
-    case OutputForm::kCsv:
-      return ToCsv(report);
-    case OutputForm::kText:
-      break;
-  }
-  return Text(report);
-}
-
-std::string ToSvg(const Report& report) { return RunSvg(report); }
-
-std::string Render(const StepReport& report, OutputForm form) {
-  switch (form) {
-    case OutputForm::kJson:
-      return ToJson(report);
-    case OutputForm::kCsv:
-      return ToCsv(report);
-    case OutputForm::kText:
-      break;
-  }
-  return Text(report);
-}
-
-std::string ToSvg(const StepReport& report) { return StepSvg(report.where, report.steps); }
 
 }  // namespace drydock::apps::batch

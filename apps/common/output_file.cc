@@ -145,8 +145,8 @@ absl::Status CheckOutput(absl::string_view flag, const std::string& path) {
 absl::Status WriteOutput(absl::string_view flag, const std::string& path,
                          const std::function<void(std::ostream&)>& write) {
   RETURN_IF_ERROR(CheckOutput(flag, path));
-  const fs::path target = Target(path);
   const int printed = PrintedTo(path);
+  const fs::path target = Target(path);
   const int error = printed >= 0         ? Print(printed, write)
                     : IsReplaced(target) ? Replace(target, write)
                                          : Fill(target, write);

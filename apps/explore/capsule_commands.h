@@ -47,7 +47,8 @@ using CapsulePaths = std::map<std::uint64_t, std::string>;
 absl::Status MakeCapsuleFolder(const std::string& folder);
 
 // Runs each of them once more and writes its capsule into `folder`, which is made where it does not
-// exist. A capsule of another run that is there stays. kInvalidArgument: cannot be written. REQUIRES: this process has one thread.
+// exist. A capsule of another run that is there stays. kInvalidArgument: cannot be written.
+// REQUIRES: this process has one thread.
 absl::StatusOr<CapsulePaths> WriteCapsules(const sim::explore::Scenario& scenario,
                                            const std::vector<FailedRun>& failures,
                                            const std::string& folder);

@@ -210,8 +210,8 @@ TEST(PlayerTest, ReceivesOfAnyTakeTheFirstMessageThatFits) {
   EXPECT_EQ(Played(Read(text)).unreceived, 0u);
 }
 
-// A message that a receive with its tag has taken is still in the line of those that take any, which
-// pass over it.
+// A message that a receive with its tag has taken is still in the line of those that take any,
+// which pass over it.
 TEST(PlayerTest, AReceiveOfAnyTakesNoMessageThatIsGone) {
   const PlayResult result =
       Played(Read("num_ranks 2\nrank 1 {\na: send 1b to 0 tag 1\nb: send 2b to 0 tag 2\n"

@@ -9,9 +9,9 @@
 //   send, write     a send; the receiver's program waits for it where it read a completion of it
 //   read            a request, and the answer that it calls for without the peer's program (CPU 1)
 //
-// A trace does not say which message a receive completion belongs to: messages are taken to arrive in
-// the order in which they were posted. Operations that failed, or whose end was not seen, are left
-// out, and so are atomics.
+// A trace does not say which message a receive completion belongs to: messages are taken to arrive
+// in the order in which they were posted. Operations that failed, or whose end was not seen, are
+// left out, and so are atomics.
 
 #ifndef DRYDOCK_APPS_GOAL_RECORDING_H_
 #define DRYDOCK_APPS_GOAL_RECORDING_H_

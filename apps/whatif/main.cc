@@ -1,6 +1,7 @@
 // The whatif program: see README.md in this folder.
 
 #include <cstdint>
+#include <iostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -56,11 +57,13 @@ const Usage kUsage = {
         "  whatif --search                            what makes all of this far slower",
 };
 
+// Prints it, and draws it. Returns the exit status.
 template <typename What>
-absl::StatusOr<std::string> Output(const What& what) {
+absl::StatusOr<int> Deliver(const What& what) {
   ASSIGN_OR_RETURN(const OutputForm form, OutputFormFromFlags());
+  std::cout << Render(what, form);
   RETURN_IF_ERROR(DrawIfAsked([&what] { return ToSvg(what); }));
-  return Render(what, form);
+  return kExitOk;
 }
 
 absl::StatusOr<SearchOptions> SearchOptionsFromFlags() {
@@ -108,7 +111,7 @@ absl::StatusOr<std::vector<Confirmation>> Confirmed(const CliffReport& report,
   return confirmations;
 }
 
-absl::StatusOr<std::string> SearchCliffs(const Question& question) {
+absl::StatusOr<int> SearchCliffs(const Question& question) {
   ASSIGN_OR_RETURN(const SearchOptions options, SearchOptionsFromFlags());
   ASSIGN_OR_RETURN(Space space, SpaceFromFlags(question));
   CliffReport report{.space = std::move(space),
@@ -120,10 +123,10 @@ absl::StatusOr<std::string> SearchCliffs(const Question& question) {
   if (absl::GetFlag(FLAGS_confirm)) {
     ASSIGN_OR_RETURN(report.confirmations, Confirmed(report, options));
   }
-  return Output(report);
+  return Deliver(report);
 }
 
-absl::StatusOr<std::string> Run(const std::vector<std::string>& positional) {
+absl::StatusOr<int> Run(const std::vector<std::string>& positional) {
   if (!positional.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("unexpected argument: ", positional.front(), " (--help shows the flags)"));
@@ -146,16 +149,17 @@ absl::StatusOr<std::string> Run(const std::vector<std::string>& positional) {
     // The workloads are the published ones.
     RETURN_IF_ERROR(AcceptFlags("--steps", {"steps", "profile", "json", "csv", "svg"}));
     ASSIGN_OR_RETURN(const Comparison comparison, Compare(*question.profile));
-    return Output(comparison);
+    return Deliver(comparison);
   }
   ASSIGN_OR_RETURN(const Answer answer, Predict(std::move(question)));
-  return Output(answer);
+  return Deliver(answer);
 }
 
 }  // namespace
 }  // namespace drydock::apps::whatif
 
 int main(int argc, char** argv) {
-  return drydock::apps::PrintMain(argc, argv, drydock::apps::whatif::kUsage,
-                                  drydock::apps::whatif::Run);
+  using namespace drydock::apps;  // NOLINT(build/namespaces)
+  return EndWith(whatif::kUsage.name,
+                 whatif::Run(ParseCommandLineOrExit(argc, argv, whatif::kUsage)));
 }

@@ -241,6 +241,13 @@ TEST(WhatifTest, WhatCannotBeIsRefused) {
   EXPECT_THAT(kWhatif.Refusal({"--svg=/nowhere/at/all.svg"}), HasSubstr("cannot be written"));
 }
 
+TEST(WhatifTest, APictureThatFindsNoRoomLosesNoAnswer) {
+  const drydock::harness::ProcessEnd end = kWhatif.Run({"--nics=1", "--svg=/dev/full"});
+  EXPECT_EQ(end.exit_code, 1) << end;
+  EXPECT_EQ(end.out, kWhatif.Output({"--nics=1"}));
+  EXPECT_THAT(end.err, HasSubstr("--svg=/dev/full: cannot be written: No space left"));
+}
+
 TEST(WhatifTest, HelpTeaches) {
   EXPECT_THAT(kWhatif.Output({"--help"}),
               AllOf(StartsWith("whatif: predicts how fast"), HasSubstr("--sweep"),

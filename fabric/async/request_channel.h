@@ -170,7 +170,10 @@ class RequestServer {
           responses(options.responses_per_client()) {}
     // A response to it has not got away in time, and still has not: others would not, either.
     // `own`: the caller's responses among those that are under way.
-    bool TakesNone(std::size_t own) { return late = late && responses.under_way() > own; }
+    bool TakesNone(std::size_t own) {
+      if (responses.under_way() <= own) late = false;
+      return late;
+    }
 
     Peer peer;
     OperationWindow waiting;    // responses that wait for their turn

@@ -49,7 +49,7 @@ std::optional<RequestMessage> RequestServer::Accept(const Message& message) {
   return *request;
 }
 
-// The message's buffer is needed no longer when the handler has ended.
+// The handler's end gives the message's buffer back.
 coro::Task<absl::Status> RequestServer::Answer(OperationWindow::Permit permit, Message message,
                                                RequestMessage request) {
   const Result response = co_await Respond(std::move(message), request);
@@ -113,7 +113,7 @@ coro::NowTask<absl::StatusOr<OperationWindow::Permit>> RequestServer::TakeTurn(
   OperationWindow responses = client.responses;  // the program may remove the client meanwhile
   const auto waits = co_await client.waiting.Enter(deadline);
   if (!waits.ok()) co_return waits.status();
-  { const OperationWindow::Permit handled = std::move(handling); }
+  { const OperationWindow::Permit given_back = std::move(handling); }
   co_return co_await responses.Enter(deadline);
 }
 

@@ -34,8 +34,8 @@ class PreparedSend {
   }
 
   // Writes the first kBytes of the entry to `entry` (8-byte aligned), with this phase and request
-  // id, the local address moved on by `local_offset` and the remote one by `remote_offset` bytes. Of
-  // a wide entry, the caller writes zeros into the second half.
+  // id, the local address moved on by `local_offset` and the remote one by `remote_offset` bytes.
+  // Of a wide entry, the caller writes zeros into the second half.
   DD_HOST_DEVICE DD_HOT void Store(unsigned phase, std::uint64_t request_id,
                                    std::uint64_t local_offset, std::uint64_t remote_offset,
                                    void* entry) const {

@@ -14,8 +14,8 @@ namespace drydock::gpu {
 // program was built without the CUDA toolkit.
 absl::StatusOr<int> CountCudaDevices();
 
-// Opens GPU `ordinal` with its primary context, which each call makes current on its thread, whatever
-// thread that is. The context lives as long as the device and what came from it.
+// Opens GPU `ordinal` with its primary context, which each call makes current on its thread,
+// whatever thread that is. The context lives as long as the device and what came from it.
 // kInvalidArgument: there is no such number; errors of CountCudaDevices.
 absl::StatusOr<std::unique_ptr<Device>> OpenCudaDevice(int ordinal);
 

@@ -21,7 +21,8 @@
 namespace drydock::sim {
 
 // Of one NIC. Every work request that it fetches ends in exactly one completion entry, unless its
-// queue pair is destroyed or reset first, or it asks for none and succeeds. Not thread-safe. Its constructor's arguments outlive it.
+// queue pair is destroyed or reset first, or it asks for none and succeeds. Not thread-safe. Its
+// constructor's arguments outlive it.
 class Requester {
  public:
   Requester(NicState& nic, Surroundings& around, Transmitter& transmitter, Placement& placement,

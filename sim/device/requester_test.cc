@@ -139,7 +139,8 @@ TEST(RequesterTest, EngineFetchesAWindowAndQueuePairsTakeTurns) {
                             "fetched 12: 0"}));
 }
 
-// What was fetched before goes on; what comes then waits, in its order, and other queue pairs do not.
+// What was fetched before goes on; what comes then waits, in its order, and other queue pairs do
+// not.
 TEST(RequesterTest, DrainedQueuePairSendsNothingNewUntilItResumes) {
   sim::Profile profile = Plain();
   profile.engine_window = 1;

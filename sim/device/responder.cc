@@ -253,8 +253,8 @@ void Responder::RetryLater(OperationId operation) {
                          operation.Pack());
 }
 
-// Operations that wait may have ended meanwhile: those go each time the list has doubled, so that it
-// stays bounded.
+// Operations that wait may have ended meanwhile: those go each time the list has doubled, so that
+// it stays bounded.
 void Responder::AwaitReceive(const Operation& operation, QueuePair& target) {
   constexpr std::size_t kFew = 64;
   std::vector<OperationId>& waiting = target.waiting;

@@ -328,8 +328,8 @@ int ibv_close_device(ibv_context* ibv) {
   return 0;
 }
 
-// EFA's driver reports none but that the device is gone for good: a program waits for ever, or until
-// a signal ends its wait (EINTR).
+// EFA's driver reports none but that the device is gone for good: a program waits for ever, or
+// until a signal ends its wait (EINTR).
 int ibv_get_async_event(ibv_context* context, ibv_async_event*) {
   drydock::sim::verbs::WaitInVirtualTime(context->async_fd, ContextOf(context));
   std::uint64_t nothing = 0;

@@ -77,7 +77,7 @@ class QueuePair : public ibv_qp_ex {
   // Moves it. In RESET it forgets all that was posted, and is to the checks and the trace as one
   // that has closed.
   void Enter(ibv_qp_state state);
-  // The NIC has it no longer, and nothing looks at its doorbells; the program may have it still.
+  // Destroys it on the NIC; nothing looks at its doorbells then. The program keeps this handle.
   void LeaveNic();
   // The program is done with it: forgets its completions, and tells the checks and the trace.
   void Close();
