@@ -83,7 +83,7 @@ int Print(int descriptor, const std::function<void(std::ostream&)>& write) {
   if (!text) return EIO;
   const std::string bytes = text.str();
   std::cout.flush();
-  std::fflush(nullptr);
+  std::fflush(stdout);
   for (std::size_t done = 0; done < bytes.size();) {
     const ssize_t count = ::write(descriptor, bytes.data() + done, bytes.size() - done);
     if (count < 0 && errno != EINTR) return errno;

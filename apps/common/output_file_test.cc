@@ -76,10 +76,12 @@ TEST_F(OutputFileTest, WhatCannotBeWritten) {
 
 TEST_F(OutputFileTest, WhoWritesReplacesTheFileAndLeavesNoOther) {
   ASSERT_THAT(Write(At("file"), "old"), IsOk());
-  fs::permissions(At("file"), fs::perms::owner_read | fs::perms::owner_write);
+  constexpr fs::perms kOfTheFile =
+      fs::perms::owner_read | fs::perms::owner_write | fs::perms::others_read;
+  fs::permissions(At("file"), kOfTheFile);
   fs::create_symlink("file", At("link"));
   ASSERT_THAT(Write(At("link"), "new"), IsOk());
-  EXPECT_EQ(fs::status(At("file")).permissions(), fs::perms::owner_read | fs::perms::owner_write);
+  EXPECT_EQ(fs::status(At("file")).permissions(), kOfTheFile);
   EXPECT_EQ(Read(At("file")), "new");
   EXPECT_TRUE(fs::is_symlink(At("link")));
   EXPECT_EQ(Files(), 2u);
