@@ -50,22 +50,25 @@ static_assert(2 * ArrivalWindow::kWindow == SignalImmediate::kSequences);
 // whose tickets were taken before by threads that number theirs later.
 static_assert(2 * kMaxLaneEntries <= ArrivalWindow::kWindow);
 
-// Notes that `sequence` arrived; false: it had. By one thread at a time.
+// Notes that `sequence` arrived; false: it had. A number may stay out for ever: its write failed. By
+// one thread at a time.
 DD_HOST_DEVICE inline bool NoteArrival(ArrivalWindow& window, std::uint32_t sequence) {
   constexpr std::uint32_t kWindow = ArrivalWindow::kWindow;
-  const std::uint32_t ahead = (sequence - window.base) & (SignalImmediate::kSequences - 1);
-  if (ahead >= kWindow) return false;  // behind: it is one of those that all arrived
   const auto word = [&window](std::uint32_t at) -> std::uint32_t& {
     return window.bits[at % kWindow / 32];
   };
-  const std::uint32_t at = window.base + ahead;
-  const std::uint32_t bit = std::uint32_t{1} << at % 32;
-  if ((word(at) & bit) != 0) return false;
-  word(at) |= bit;
-  while ((word(window.base) >> window.base % 32 & 1) != 0) {
-    word(window.base) &= ~(std::uint32_t{1} << window.base % 32);
-    ++window.base;
+  const auto bit = [](std::uint32_t at) { return std::uint32_t{1} << at % 32; };
+  const std::uint32_t ahead = (sequence - window.next) & (SignalImmediate::kSequences - 1);
+  if (ahead < kWindow) {
+    // Those between have yet to come: their bits are of numbers a window ago.
+    for (const std::uint32_t end = window.next + ahead; window.next != end; ++window.next) {
+      word(window.next) &= ~bit(window.next);
+    }
+    ++window.next;
+  } else if ((word(sequence) & bit(sequence)) != 0) {
+    return false;
   }
+  word(sequence) |= bit(sequence);
   return true;
 }
 

@@ -208,6 +208,26 @@ TEST(PortTest, ErrorsReachTheHostWithOperationAndPeer) {
   EXPECT_EQ(error.status, 7);
 }
 
+// More than half the numbers of an immediate come after one that never does.
+TEST(PortTest, AFailedPutWithSignalCostsNoSignalAfterIt) {
+  HostRanks ranks(1);
+  constexpr std::uint32_t kCount = 9000;
+  const std::uint32_t batch = ranks.port(0).lanes[0].queue.receive_done.entry_count / 2;
+  const std::uint64_t beyond = ranks.port(0).window_bytes + kFlushBytes;
+  ranks.Run({1, 1}, [&](HostTeam& team) {
+    Exclusive port(ranks.port(0), 0);
+    ASSERT_EQ(port.PutSignal(team, {.peer = 0, .remote = beyond, .bytes = 64}, 1), Outcome::kOk);
+    ASSERT_EQ(port.Quiet(team), Outcome::kFailed);
+    for (std::uint32_t sent = 0; sent < kCount;) {
+      for (std::uint32_t i = 0; i < batch; ++i, ++sent) {
+        ASSERT_EQ(port.Signal(team, 0, 1, Bells::kLater), Outcome::kOk);
+      }
+      ASSERT_EQ(port.WaitSignal(team, 0, 1, sent), Outcome::kOk);
+    }
+  });
+  EXPECT_EQ(ranks.state(0).duplicates, 0u);
+}
+
 // The NICs are not served: waits end, and say what for.
 TEST(PortTest, WaitsEnd) {
   {

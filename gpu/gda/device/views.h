@@ -81,10 +81,10 @@ struct PortError {
 };
 
 // What has arrived from one source on one queue: which of the sequence numbers of immediates.
-// Those below `base` all did; bit i % kWindow is base + i's.
+// `next` is the highest one and one; bit i % kWindow is i's, of the kWindow numbers below `next`.
 struct ArrivalWindow {
   static constexpr std::uint32_t kWindow = 8192;  // half the numbers that an immediate can tell
-  std::uint32_t base = 0;
+  std::uint32_t next = 0;
   std::uint32_t bits[kWindow / 32] = {};
 };
 
