@@ -76,12 +76,12 @@ void Checks::OnDied(const NicState& nic) { memory_.OnDied(nic); }
 
 // Requests of the queue pair that the device still has are under way; the others should have ended.
 // Only a fault plan knows those that it has put off.
-void Checks::Audit(const QueuePair& queue_pair) {
-  if (deferred_.empty()) memory_.Audit(queue_pair, operations_);
+void Checks::Audit(const EndpointWatch& endpoint) {
+  if (deferred_.empty()) memory_.Audit(endpoint.queue_pair(), endpoint.unrung(), operations_);
 }
 
 void Checks::CheckRequests() {
-  for (const auto& endpoint : endpoints_) Audit(endpoint->queue_pair());
+  for (const auto& endpoint : endpoints_) Audit(*endpoint);
 }
 
 void Checks::CheckEnd() {
@@ -121,7 +121,7 @@ void Checks::OnEndpointOpened(const EndpointOpened& endpoint) {
 void Checks::OnEndpointClosing(const QueuePair& queue_pair) {
   EndpointWatch* endpoint = Find(queue_pair);
   if (endpoint == nullptr) return;
-  Audit(queue_pair);
+  Audit(*endpoint);
   endpoint->AtEnd();
   by_serial_[queue_pair.serial] = nullptr;
   std::erase_if(endpoints_, [endpoint](const auto& each) { return each.get() == endpoint; });

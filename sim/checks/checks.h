@@ -128,7 +128,7 @@ class Checks final : public Observer, private fabric::ContextWatcher {
   WatchedRing* Find(const CompletionRing& ring) {
     return ring.serial() < rings_.size() ? &rings_[ring.serial()] : nullptr;
   }
-  void Audit(const QueuePair& queue_pair);
+  void Audit(const EndpointWatch& endpoint);
   void NeverReturns(EndlessLoop loop);
 
   // --- fabric::ContextWatcher ---

@@ -2,7 +2,7 @@
 //
 // Holds the simulator to its word: no program can break it. A completion that a fault plan takes
 // away, that found its queue full (see completion-queue-capacity), or whose machine died is
-// excused.
+// excused; so is a request that was not rung for.
 
 #ifndef DRYDOCK_SIM_CHECKS_CONSERVATION_H_
 #define DRYDOCK_SIM_CHECKS_CONSERVATION_H_

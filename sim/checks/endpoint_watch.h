@@ -80,9 +80,10 @@ class EndpointWatch {
   const QueuePair& queue_pair() const { return queue_pair_; }
   std::size_t send_depth() const { return send_depth_; }
   const InFlight& sends() const { return sends_; }
-  // Whether the last requests were posted and not rung for: the device has not heard of them.
-  bool has_unrung() const {
-    return static_cast<std::int32_t>(accepted_ - queue_pair_.send.announced()) > 0;
+  // So many of the last requests were posted and not rung for: the device has not heard of them.
+  std::uint32_t unrung() const {
+    const std::uint32_t unrung = accepted_ - queue_pair_.send.announced();
+    return static_cast<std::int32_t>(unrung) > 0 ? unrung : 0;  // others may write the ring, too
   }
   const InFlight& receives() const { return receives_; }
   const RetryIdempotence& retries() const { return retries_; }

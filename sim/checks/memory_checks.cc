@@ -179,7 +179,8 @@ void MemoryChecks::OnDied(const NicState& nic) {
   });
 }
 
-void MemoryChecks::Audit(const QueuePair& queue_pair, OperationTable& operations) {
+void MemoryChecks::Audit(const QueuePair& queue_pair, std::uint32_t unrung,
+                         OperationTable& operations) {
   WatchedQueue* queue = queues_.Find(queue_pair.serial);
   if (queue == nullptr) return;
   const auto mark = [](WatchedRequest* request) {
@@ -188,7 +189,7 @@ void MemoryChecks::Audit(const QueuePair& queue_pair, OperationTable& operations
   operations.ForEach([&](const Operation& operation) {
     if (operation.source == queue_pair.serial) mark(queue->FindSend(operation.request_id));
   });
-  for (std::uint32_t ahead = 0; ahead < queue_pair.send.unfetched(); ++ahead) {
+  for (std::uint32_t ahead = 0; ahead < queue_pair.send.unfetched() + unrung; ++ahead) {
     efa::SendWork work;
     if (queue_pair.send.Decode(ahead, work) != efa::Malformed::kNone) continue;
     mark(queue->FindSend(static_cast<std::uint16_t>(work.request_id)));

@@ -64,7 +64,8 @@ class MemoryChecks {
   void OnDied(const NicState& nic);
 
   // Every request of the queue pair that the device does not have any more ought to have completed.
-  void Audit(const QueuePair& queue_pair, OperationTable& operations);
+  // `unrung`: so many of the last ones were not rung for, and nothing is due of them.
+  void Audit(const QueuePair& queue_pair, std::uint32_t unrung, OperationTable& operations);
 
  private:
   void Forget(WatchedQueue& queue);

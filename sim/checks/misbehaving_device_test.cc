@@ -106,7 +106,7 @@ struct Device {
     Report(id);
     Read(id);
   }
-  void Audit() { checks.Audit(queue_pair, operations); }
+  void Audit() { checks.Audit(queue_pair, /*unrung=*/0, operations); }
 
   // The device reads memory of its own machine, for a write.
   void ReadHere(std::uint64_t address, std::uint32_t length, std::uint32_t key = kLocal,

@@ -113,7 +113,7 @@ class Description {
     if (operation == nullptr) {
       if (queue_pair.send.unfetched() > 0) return "has not been served";
       if (!queue_pair.send_ring->empty()) return "has ended, and nobody reads its completion";
-      if (watch.has_unrung()) return "waits for a doorbell: its batch is open";
+      if (watch.unrung() > 0) return "waits for a doorbell: its batch is open";
       // A fault plan may keep one back for good.
       return queue_pair.send_ring->lost() > 0 ? "has ended, but its completion was lost"
                                               : "has ended, but its completion never came";

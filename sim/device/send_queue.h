@@ -49,7 +49,7 @@ class SendQueue {
   std::uint32_t announced() const { return fetcher_.fetched() + fetcher_.pending(); }
   // Entries that were rung for and not fetched.
   std::uint32_t unfetched() const { return fetcher_.pending(); }
-  // Reads the entry that is `ahead` of the next one. REQUIRES: ahead < unfetched().
+  // Reads the entry that is `ahead` of the next one. REQUIRES: the driver has written it.
   DD_HOT fabric::efa_queue::Malformed Decode(std::uint32_t ahead,
                                              fabric::efa_queue::SendWork& work) const {
     const std::uint32_t counter = fetcher_.fetched() + ahead;

@@ -18,6 +18,7 @@ using namespace std::chrono_literals;
 
 using fabric::ErrorCode;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 
 class MoreToComeTest : public ::testing::Test {
@@ -69,6 +70,18 @@ TEST_F(MoreToComeTest, WhoWaitsForWhomNamesTheOpenBatch) {
   Write(2);
   for (const std::uint64_t context : {1u, 2u}) EXPECT_TRUE(lab_.Take(a_, context).ok());
   EXPECT_THAT(Waits(), Not(HasSubstr("doorbell")));
+}
+
+TEST_F(MoreToComeTest, ABatchThatIsLeftNeverCompletes) {
+  Write(1);
+  batch().SetMoreToCome(true);
+  Write(2);
+  Write(3);
+  EXPECT_TRUE(lab_.Take(a_, 1).ok());
+  lab_.world().CheckRequests();
+  EXPECT_THAT(lab_.world().findings(), IsEmpty()) << "the batch is open";
+  ASSERT_TRUE(a_.endpoint->Close().ok());
+  EXPECT_THAT(lab_.world().findings(), IsEmpty()) << "the NIC has not heard of it";
 }
 
 TEST_F(MoreToComeTest, AClosedEndpointHasNone) {
