@@ -21,7 +21,8 @@ extern "C" {
 // into the current device, and publishes them there as drydock_gda_queues[index]. 0, or a negative
 // errno: -ENOSYS where libfabric or its headers have no FI_EFA_GDA_OPS, -EINVAL for an index out of
 // range, -EIO when CUDA maps something not; a line on standard error says which. The transport
-// works on without it in all cases.
+// works on without it after an error. REQUIRES: nothing was posted on the endpoint; once a kernel
+// posts on it, the host neither posts nor reads `cq`, as a ring has one producer and one consumer.
 int drydock_gda_init_on_ep(struct fid_domain* domain, struct fid_ep* endpoint, struct fid_cq* cq,
                            int index);
 

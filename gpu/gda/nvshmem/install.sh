@@ -113,5 +113,6 @@ target_include_directories(drydock_gda_objs PUBLIC
 target_include_directories($target PRIVATE \${CMAKE_CURRENT_SOURCE_DIR}/drydock_gda)
 target_sources($target PRIVATE \$<TARGET_OBJECTS:drydock_gda_objs>)
 TEXT
+echo "An endpoint that kernels use must be left out of the transport's own posts and reads: see README.md."
 echo "Wired. Build NVSHMEM with -DNVSHMEM_LIBFABRIC_SUPPORT=ON, and run with:"
 "$here/environment.sh"

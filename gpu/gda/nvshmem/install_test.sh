@@ -86,6 +86,7 @@ both_forms__are_wired() {
     expect "the target" grep -q 'target_sources(nvshmem_transport_libfabric PRIVATE' "$folder/CMakeLists.txt"
     expect "the headers" test -f "$folder/drydock_gda/drydock/gpu/gda/queue/device_queue.h"
     expect "their headers" test -f "$folder/drydock_gda/drydock/fabric/efa_queue/wqe.h"
+    expect "the promise" said "must be left out of the transport's own posts and reads"
     expect "the exports" said 'export NVSHMEM_REMOTE_TRANSPORT=libfabric'
     expect "it compiles" compiles
   done
