@@ -16,6 +16,7 @@
 #include "drydock/gpu/gda/proxy_server.h"
 #include "drydock/gpu/gda/queue_fault.h"
 #include "drydock/gpu/gda/service_thread.h"
+#include "drydock/gpu/gda/shared_queue.h"
 #include "drydock/gpu/gda/testing/test_bed.h"
 #include "drydock/gpu/host_device/host_device.h"
 #include "drydock/sim/testing/lab.h"
@@ -244,6 +245,29 @@ TEST_P(TeamsTest, ManyBlocksShareOneQueue) {
       EXPECT_EQ(std::memcmp(bed_.b.side.memory().data(), source().memory().data(), 80 * 64), 0);
     });
   }
+}
+
+// No NIC: what is announced does not complete.
+TEST(SharedQueueTest, NoMoreThanABatchIsTakenBetweenDoorbells) {
+  constexpr std::uint32_t kEntries = 16, kBatch = 4;
+  constexpr std::uint64_t kSoon = 1'000'000;  // ns
+  alignas(64) unsigned char entries[kEntries * 64] = {}, done[kEntries * 16] = {};
+  std::uint32_t bell = kNotRung, laps[kEntries] = {};
+  SharedState state;
+  SharedView view;
+  view.queue.send = {entries, kEntries, 64, kBatch, {.word = &bell}};
+  view.queue.send_done = {done, kEntries, 16};
+  view.state = &state;
+  view.laps = laps;
+  SharedQueue one(view), other(view);
+  std::uint32_t first = 0, ticket = 0;
+  ASSERT_TRUE(one.Take(kBatch - 1, kSoon, first));
+  ASSERT_TRUE(other.Take(1, kSoon, ticket));
+  ASSERT_TRUE(one.Announce(first, kBatch - 1, kSoon));
+  ASSERT_TRUE(one.Take(kBatch - 1, kSoon, first));
+  EXPECT_EQ(other.broken(), 0u);
+  EXPECT_FALSE(other.Take(1, kSoon, ticket));  // one more than a batch, and nobody rings
+  EXPECT_EQ(other.broken(), SharedQueue::kTookTooLong);
 }
 
 // ---- The launcher of the stand-in ----

@@ -6,7 +6,8 @@
 //   Wait      a thread that waits polls for all: the completion of a ticket goes to its slot
 //
 // A slot is used again when its own last entry has completed, and not before: a request id, which
-// is the slot, then means one entry only.
+// is the slot, then means one entry only. No more than max_batch entries are written and not rung
+// for, by all blocks together; the lowest ticket that is not announced waits for no higher one.
 
 #ifndef DRYDOCK_GPU_GDA_SHARED_QUEUE_H_
 #define DRYDOCK_GPU_GDA_SHARED_QUEUE_H_
@@ -56,11 +57,14 @@ class SharedQueue {
     format_.long_request_ids = view.queue.long_request_ids;
   }
 
-  // Tickets first, first + 1, ... for `count` entries, at most max_batch, whose slots are free.
-  // False: given up.
+  // Tickets first, first + 1, ... for `count` entries, at most max_batch, which may be filled now.
+  // Whoever has tickets announces them before it takes more. False: given up.
   DD_HOST_DEVICE bool Take(std::uint32_t count, std::uint64_t timeout_ns, std::uint32_t& first) {
     first = FetchAdd(&view_.state->tickets, count);
     Patience patience(timeout_ns);
+    while (first + count - LoadShared(&view_.state->announced) > view_.queue.send.max_batch) {
+      if (!Help(patience)) return false;
+    }
     for (std::uint32_t i = 0; i < count;) {
       if (LapsSince(first + i) == 0) {
         ++i;
