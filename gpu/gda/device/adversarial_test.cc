@@ -246,7 +246,7 @@ TEST(AdversarialTest, BytesAreVisibleAfterMakeVisibleAndNotBefore) {
 
 // The target's completion ring is not read, and comes round.
 TEST(AdversarialTest, SignalsThatNobodyWaitsForOverrunTheRing) {
-  HostRanks ranks(2);
+  HostRanks ranks(2, {.queues = 2});
   const std::uint32_t entries = ranks.port(1).lanes[0].queue.receive_done.entry_count;
   const auto send = [&](std::uint32_t count) {
     ranks.Run({1, 1}, [&](HostTeam& team) {
@@ -263,6 +263,7 @@ TEST(AdversarialTest, SignalsThatNobodyWaitsForOverrunTheRing) {
     ranks.Run({1, 1}, [&](HostTeam& team) {
       Exclusive port(ranks.port(1), 0);
       outcome = port.WaitSignal(team, 0, 1, least);
+      port.Save();
     });
     return outcome;
   };
@@ -271,6 +272,20 @@ TEST(AdversarialTest, SignalsThatNobodyWaitsForOverrunTheRing) {
   send(entries + 1);
   EXPECT_EQ(wait(2 * entries + 1), Outcome::kBroken);
   EXPECT_EQ(ranks.ranks().error(1).operation, PortOperation::kArrival);
+  // From now on:
+  ranks.Run({1, 1}, [&](HostTeam& team) {
+    Exclusive port(ranks.port(1), 0);
+    EXPECT_EQ(port.Quiet(team), Outcome::kBroken);
+    EXPECT_EQ(port.Flush(team), Outcome::kBroken);
+    EXPECT_EQ(port.WaitSignal(team, 0, 1, entries), Outcome::kBroken);
+    EXPECT_EQ(port.Put(team, {.peer = 0, .bytes = 4}), Outcome::kBroken);
+  });
+  send(entries);  // an entry of two laps later looks like the next one
+  ranks.Run({1, 1}, [&](HostTeam& team) {
+    Exclusive other(ranks.port(1), 1);
+    EXPECT_EQ(other.WaitSignal(team, 0, 1, entries + 1), Outcome::kBroken);
+  });
+  EXPECT_EQ(ranks.state(1).counts[0][1], entries);
 }
 
 // More signals than an immediate has numbers for.

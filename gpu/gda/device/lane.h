@@ -46,6 +46,8 @@ class Lane : public LaneCompletions<kSharing> {
   using Completions = LaneCompletions<kSharing>;
 
  public:
+  using Counts::Break;
+  using Counts::broken;
   using Counts::entries;
   using Counts::kShared;
 
@@ -58,9 +60,7 @@ class Lane : public LaneCompletions<kSharing> {
   template <typename Failed>
   DD_HOST_DEVICE DD_HOT Outcome Take(std::uint32_t count, std::uint64_t timeout_ns,
                                      const Failed& failed, std::uint32_t& first) {
-    if (const std::uint32_t broken = Load(&state().broken); broken != 0) {
-      return static_cast<Outcome>(broken);
-    }
+    if (const Outcome why = broken(); why != Outcome::kOk) return why;
     first = Claim(count);
     if (MayFillAtOnce(first, count)) return Outcome::kOk;
     return Apart([&](Lane& lane) { return lane.AwaitRoom(first, count, timeout_ns, failed); });
@@ -90,6 +90,7 @@ class Lane : public LaneCompletions<kSharing> {
   // Everything that was handed over is announced.
   template <typename Failed>
   DD_HOST_DEVICE Outcome Flush(std::uint64_t timeout_ns, const Failed& failed) {
+    if (const Outcome why = broken(); why != Outcome::kOk) return why;
     const std::uint32_t end = Load(&state().turn);
     return Apart([&](Lane& lane) {
       Patience patience(timeout_ns);
@@ -101,6 +102,7 @@ class Lane : public LaneCompletions<kSharing> {
   // that are under way.
   template <typename Failed>
   DD_HOST_DEVICE Outcome Quiet(std::uint64_t timeout_ns, const Failed& failed) {
+    if (const Outcome why = broken(); why != Outcome::kOk) return why;
     return Apart([&](Lane& lane) { return lane.AwaitAll(timeout_ns, failed); });
   }
 
@@ -113,7 +115,6 @@ class Lane : public LaneCompletions<kSharing> {
  private:
   using Completions::TryPoll;
   using Counts::AreFree;
-  using Counts::Break;
   using Counts::Done;
   using Counts::epoch_;
   using Counts::IsDone;
@@ -223,9 +224,7 @@ class Lane : public LaneCompletions<kSharing> {
 
   template <typename Failed>
   DD_HOST_DEVICE GDA_APART Outcome HelpOnce(Patience& patience, const Failed& failed) {
-    if (const std::uint32_t broken = Load(&state().broken); broken != 0) {
-      return static_cast<Outcome>(broken);
-    }
+    if (const Outcome why = broken(); why != Outcome::kOk) return why;
     if (patience.Over()) return Break(Outcome::kTimedOut);
     if (Load(&state().rung) != Load(&state().turn)) TryRing();
     return TryPoll(failed) ? Outcome::kOk : Break(Outcome::kBroken);

@@ -25,7 +25,7 @@ class LaneCompletions : public LaneCounts<kSharing> {
 
   // Exclusive: whether everything that was taken has completed well, seen by all threads of the
   // scope, of which each looks at one completion, and takes it. False: not for a while, or not
-  // well, or there is too much of it; nothing has happened then.
+  // well, or there is too much of it, or the queue is broken; nothing has happened then.
   template <typename Scope>
   DD_HOST_DEVICE DD_HOT bool HasEndedAtOnce(Scope& scope) {
 #if defined(__CUDA_ARCH__)
@@ -37,7 +37,9 @@ class LaneCompletions : public LaneCounts<kSharing> {
     const std::uint32_t n = turn - scope.Broadcast(own_.completed);
     const std::uint32_t consumed = scope.Broadcast(own_.consumed) + scope.rank();
     const std::uint32_t oldest = scope.Broadcast(own_.oldest);
-    if (n > scope.size() || scope.Broadcast(own_.rung) != turn) return false;
+    if (n > scope.size() || scope.Broadcast((own_.turn - own_.rung) | own_.broken) != 0) {
+      return false;
+    }
     if (n == 0) return true;
     const unsigned char* const entry = EntryAhead(consumed);
     const unsigned phase = PhaseOf(consumed);

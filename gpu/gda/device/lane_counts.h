@@ -58,6 +58,13 @@ class LaneCounts {
     return copy.FindPending();
   }
 
+  // What every call on the queue answers from now on; kOk: nothing ended it.
+  DD_HOST_DEVICE Outcome broken() const { return static_cast<Outcome>(Load(&state().broken)); }
+  DD_HOST_DEVICE Outcome Break(Outcome why) {
+    Store(&state().broken, static_cast<std::uint32_t>(why));
+    return why;
+  }
+
   DD_HOST_DEVICE std::uint32_t failures() const { return Load(&state().failures); }
   DD_HOST_DEVICE std::uint32_t stale() const { return Load(&state().stale); }
 
@@ -146,10 +153,6 @@ class LaneCounts {
   // is no later one before it has completed.
   DD_HOST_DEVICE DD_HOT std::uint32_t TicketOf(std::uint32_t id, std::uint32_t turn) const {
     return turn - 1 - ((turn - 1 - id) & (entries() - 1));
-  }
-  DD_HOST_DEVICE Outcome Break(Outcome why) {
-    Store(&state().broken, static_cast<std::uint32_t>(why));
-    return why;
   }
 
   const LaneView* view_;

@@ -81,8 +81,9 @@ struct RankTeam {
 // Errors of all functions that return an Outcome: kFailed, operations of this handle or (shared)
 // this queue have failed since the last time that it was said; kTimedOut; kBroken, a ring holds
 // what cannot be; kTooMany. The first of them is in PortView::error, with operation and peer. After
-// kTimedOut and kBroken all later calls on the queue fail at once. Exclusive: the queue has no
-// other handle between construction and Save. REQUIRES of all: peers and sources are below
+// kTimedOut and kBroken all later calls on the queue fail at once, and after a receive ring of any
+// queue was overrun all waits for signals that have not come. Exclusive: the queue has no other
+// handle between construction and Save. REQUIRES of all: peers and sources are below
 // PortView::ranks, signals below kSignals.
 template <Sharing kSharing>
 class Port {
@@ -195,8 +196,10 @@ class Port {
     return AsOne(scope, [&] {
       Patience patience(view_.timeout_ns);
       std::uint32_t looks = 0;
+      if (const Outcome why = lane_.broken(); why != Outcome::kOk) return why;
       while (static_cast<std::int32_t>(ReadSignal(source, signal) - least) < 0) {
         const Outcome polled = PollArrivals();
+        if (polled == Outcome::kBroken) lane_.Break(polled);
         if (polled != Outcome::kOk) return polled;
         // Our own completions now and then: a look at them is a trip over PCIe, too.
         if (++looks % 16 != 0) continue;
@@ -310,6 +313,8 @@ class Port {
 
   // Takes what has come to all queues.
   DD_HOST_DEVICE Outcome PollArrivals() const {
+    // What lies in a ring that was overrun is of some lap.
+    if (LoadWord32(&view_.state->overrun) != 0) return Outcome::kBroken;
     for (std::uint32_t i = 0; i < view_.queues; ++i) {
       // Our own first: peers answer on the queue that they were written to.
       const std::uint32_t queue = (queue_ + i) % view_.queues;
@@ -331,6 +336,7 @@ class Port {
       if (!Count(view, queue, entries.entries[i])) return Outcome::kFailed;
     }
     if (!entries.overrun) return Outcome::kOk;
+    StoreFencedWord(&view.state->overrun, 1);
     Record(view, queue, {Outcome::kBroken, PortOperation::kArrival, 0, 0, kNoPeer});
     return Outcome::kBroken;
   }

@@ -228,6 +228,23 @@ TEST(PortTest, AFailedPutWithSignalCostsNoSignalAfterIt) {
   EXPECT_EQ(ranks.state(0).duplicates, 0u);
 }
 
+// With nothing of one's own under way.
+template <typename AnyPort>
+void WaitInVain() {
+  HostRanks ranks(2, {.timeout_ns = 1'000'000});
+  ranks.Run({1, 2}, [&](HostTeam& team) {
+    AnyPort port(ranks.port(0), 0);
+    EXPECT_EQ(port.WaitSignal(team, 1, 5, 1), Outcome::kTimedOut);
+    // From now on:
+    EXPECT_EQ(port.Quiet(team), Outcome::kTimedOut);
+    EXPECT_EQ(port.Flush(team), Outcome::kTimedOut);
+    EXPECT_EQ(port.WaitSignal(team, 1, 5, 0), Outcome::kTimedOut);
+    EXPECT_EQ(port.Put(team, {.peer = 1, .bytes = 64}), Outcome::kTimedOut);
+  });
+  EXPECT_EQ(ranks.ranks().error(0).operation, PortOperation::kWait);
+  EXPECT_EQ(ranks.ranks().error(0).peer, 1u);
+}
+
 // The NICs are not served: waits end, and say what for.
 TEST(PortTest, WaitsEnd) {
   {
@@ -243,13 +260,8 @@ TEST(PortTest, WaitsEnd) {
     EXPECT_EQ(ranks.ranks().error(0).operation, PortOperation::kGet);
     EXPECT_EQ(ranks.ranks().error(0).peer, 1u);
   }
-  HostRanks ranks(2, {.timeout_ns = 1'000'000});
-  ranks.Run({1, 2}, [&](HostTeam& team) {
-    Exclusive port(ranks.port(0), 0);
-    EXPECT_EQ(port.WaitSignal(team, 1, 5, 1), Outcome::kTimedOut);
-  });
-  EXPECT_EQ(ranks.ranks().error(0).operation, PortOperation::kWait);
-  EXPECT_EQ(ranks.ranks().error(0).peer, 1u);
+  WaitInVain<Exclusive>();
+  WaitInVain<Shared>();
 }
 
 TEST(PortTest, ResetKeepsWhatCameSince) {

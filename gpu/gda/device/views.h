@@ -98,6 +98,7 @@ struct PortState {
   std::uint32_t arriving[kMaxQueues] = {};              // locks
   std::uint32_t duplicates = 0;                         // arrivals that had arrived: dropped
   std::uint32_t stale = 0;                              // arrivals of another epoch: dropped
+  std::uint32_t overrun = 0;                            // 1: a receive ring was, signals are lost
   std::uint32_t error_taken = 0;                        // a lock that is never given back
 };
 
