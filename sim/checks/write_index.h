@@ -66,15 +66,17 @@ class WriteIndex {
  private:
   static constexpr std::uint8_t kFinest = 6;
   static constexpr std::uint8_t kLevels = 64;
-  static constexpr std::size_t kCells = 4096;     // a power of two
+  static constexpr unsigned kCellBits = 12;
+  static constexpr std::size_t kCells = std::size_t{1} << kCellBits;
   static constexpr std::size_t kMostInList = 64;  // that are looked at
 
   static std::uint8_t LevelOf(std::uint64_t length) {
     const int bits = std::bit_width(length - 1);
     return static_cast<std::uint8_t>(std::clamp<int>(bits, kFinest, kLevels - 1));
   }
+  // Mixed: programs write at strides of powers of two. No address reaches the level's bits.
   static std::size_t CellOf(std::uint8_t level, std::uint64_t cell) {
-    return (cell + std::uint64_t{level} * 0x9e3779b97f4a7c15u) % kCells;
+    return (cell + (std::uint64_t{level} << 58)) * 0x9e3779b97f4a7c15u >> (64 - kCellBits);
   }
 
   static void Link(WatchedRequest& request, WatchedRequest::Link WatchedRequest::*link,
