@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "drydock/fabric/error.h"
@@ -106,6 +107,12 @@ WorldTrace::Known& WorldTrace::KnownOf(OperationId id) {
   return known;
 }
 
+WorldTrace::ImmediateKey WorldTrace::KeyOf(const NicState& nic,
+                                           const DeviceCompletion& completion) {
+  return {nic.index(), completion.queue_pair, completion.address_handle,
+          completion.source_queue_pair, completion.immediate};
+}
+
 // ---- Requests ----
 
 void WorldTrace::OnFetched(const NicState& nic, const QueuePair& /*queue_pair*/,
@@ -205,11 +212,18 @@ void WorldTrace::OnReceiveTaken(const NicState& nic, const QueuePair& queue_pair
 void WorldTrace::OnImmediateDelivered(const NicState& /*nic*/, const QueuePair& /*target*/,
                                       const Operation& operation) {
   announced_ = KnownOf(operation.id);
+  just_announced_ = true;
 }
 
-WorldTrace::Known WorldTrace::Completed(const NicState& nic, const DeviceCompletion& completion) {
-  const bool immediate = completion.kind == OperationKind::kRemoteWrite;
-  if (immediate && completion.unsolicited) return announced_;
+WorldTrace::Known WorldTrace::Completed(const NicState& nic, const DeviceCompletion& completion,
+                                        bool announced) {
+  if (completion.unsolicited) {
+    const auto [kept, end] = withheld_.equal_range(KeyOf(nic, completion));
+    if (announced || kept == end) return announced_;
+    const Known known = kept->second;
+    withheld_.erase(kept);
+    return known;
+  }
   auto& waiting = IsReceive(completion) ? receives_ : requests_;
   const auto found =
       waiting.find(RequestKey(nic.index(), completion.queue_pair, completion.request_id));
@@ -221,10 +235,14 @@ WorldTrace::Known WorldTrace::Completed(const NicState& nic, const DeviceComplet
 
 void WorldTrace::OnReported(const NicState& nic, const CompletionRing& ring,
                             const DeviceCompletion& completion, EntryFate fate) {
-  if (fate == EntryFate::kWithheld) return;
+  const bool announced = std::exchange(just_announced_, false);
+  if (fate == EntryFate::kWithheld) {
+    if (completion.unsolicited) withheld_.emplace(KeyOf(nic, completion), announced_);
+    return;
+  }
   RecordFindings();
   const Machine& machine = MachineOf(nic);
-  const Known known = Completed(nic, completion);
+  const Known known = Completed(nic, completion, announced);
   const auto found = queues_.find(QueueKey(nic.index(), completion.queue_pair));
   const PostedWork* work = found == queues_.end() ? nullptr : found->second.work.get();
   fabric::trace::Event event;

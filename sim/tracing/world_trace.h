@@ -11,10 +11,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -68,6 +70,10 @@ class WorldTrace final : public Observer, private fabric::faults::FiringListener
     std::uint32_t memory = 0;
     std::uint32_t marks = 0;
   };
+  // NIC and queue pair that an immediate came to, the sender's handle there, its queue pair, and
+  // the immediate.
+  using ImmediateKey =
+      std::tuple<std::uint32_t, std::uint16_t, std::uint16_t, std::uint16_t, std::uint32_t>;
   // Of one life of a queue pair.
   struct Queue {
     std::uint32_t qkey = 0;
@@ -86,8 +92,9 @@ class WorldTrace final : public Observer, private fabric::faults::FiringListener
   fabric::trace::PostedWork* WorkOf(const NicState& nic, std::uint16_t queue_pair,
                                     std::uint32_t qkey);
   Known& KnownOf(OperationId id);
-  // Which operation an entry is about.
-  Known Completed(const NicState& nic, const DeviceCompletion& completion);
+  static ImmediateKey KeyOf(const NicState& nic, const DeviceCompletion& completion);
+  // Which operation an entry is about. `announced`: its immediate was delivered just now.
+  Known Completed(const NicState& nic, const DeviceCompletion& completion, bool announced);
   void RecordFindings();
 
   World& world_;
@@ -100,7 +107,10 @@ class WorldTrace final : public Observer, private fabric::faults::FiringListener
   // Requests that have not completed, by NIC, queue pair and request id.
   absl::flat_hash_map<std::uint64_t, Known> requests_;
   absl::flat_hash_map<std::uint64_t, Known> receives_;
-  Known announced_;           // whose immediate is reported next
+  Known announced_;              // whose immediate was delivered last
+  bool just_announced_ = false;  // nothing has been reported since
+  // Whose immediates a fault plan keeps back: equal ones in the order of their delivery.
+  std::multimap<ImmediateKey, Known> withheld_;
   std::size_t findings_ = 0;  // that were recorded
   std::int64_t began_ns_;     // the recorder's time then
 };

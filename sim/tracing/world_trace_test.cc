@@ -4,6 +4,7 @@
 #include "drydock/sim/tracing/world_trace.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -27,6 +28,7 @@ using fabric::trace::CheckedSlice;
 using fabric::trace::CheckedTrace;
 using fabric::trace::Recorder;
 using ::testing::Each;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
@@ -157,6 +159,29 @@ TEST(WorldTraceTest, AnImmediateBelongsToItsWrite) {
   EXPECT_EQ(completions[0].arguments.at("imm"), "9");
   EXPECT_EQ(completions[0].arguments.at("op"), "1");
   EXPECT_EQ(completions[0].arguments.at("op_node"), "0");
+}
+
+// Also where another write's is seen before it, of another number or of the same.
+TEST(WorldTraceTest, ALateImmediateBelongsToItsWrite) {
+  for (const std::uint32_t second : {8u, 7u}) {
+    FaultRule late = Nth(Fault::kDelayedCompletion, 1);
+    late.when.operations = {fabric::OperationKind::kRemoteWrite};
+    late.parameters.delay = std::chrono::milliseconds(1);
+    TracedScene scene(Calm(), {late});
+    for (const std::uint32_t immediate : {7u, second}) {
+      fabric::WriteRequest write = scene.a->WriteTo(*scene.b, 0, 64, 1);
+      write.immediate = immediate;
+      ASSERT_EQ(scene.a->endpoint->Write(write), fabric::ErrorCode::kOk);
+      EXPECT_TRUE(scene.lab.Take(*scene.a, 1).ok());
+    }
+    EXPECT_EQ(scene.lab.TakeNameless(*scene.b).immediate, second);
+    EXPECT_EQ(scene.lab.TakeNameless(*scene.b).immediate, 7u);
+    std::vector<std::string> of;
+    for (const CheckedSlice& completion : scene.Trace().Of("completion")) {
+      if (completion.pid == 2) of.push_back(completion.arguments.at("op"));
+    }
+    EXPECT_THAT(of, ElementsAre("2", "1")) << second;
+  }
 }
 
 TEST(WorldTraceTest, ABatchRingsOnce) {
