@@ -1,5 +1,6 @@
 // The host's side of a proxy: takes a device's commands, and posts them through an endpoint of any
-// fabric.
+// fabric. An immediate is what the endpoint makes of it: libfabric on EFA swaps its bytes, and a
+// peer's device, which reads entries itself, sees them so.
 
 #ifndef DRYDOCK_GPU_GDA_PROXY_SERVER_H_
 #define DRYDOCK_GPU_GDA_PROXY_SERVER_H_

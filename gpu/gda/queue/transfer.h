@@ -16,9 +16,10 @@ namespace drydock::gpu::gda {
 // A write, a read or a message. Addresses are those that the NIC was told of.
 struct Transfer {
   fabric::efa_queue::Operation operation = fabric::efa_queue::Operation::kWrite;
-  bool has_immediate = false;   // not for reads
-  std::uint32_t immediate = 0;  // as it is in the entry; see docs/gda.md for the drivers' byte swap
-  std::uint32_t length = 0;     // bytes
+  bool has_immediate = false;  // not for reads
+  // As it is in the entry; a proxy over libfabric on EFA sends its bytes swapped (docs/gda.md).
+  std::uint32_t immediate = 0;
+  std::uint32_t length = 0;  // bytes
   std::uint32_t lkey = 0;
   std::uint32_t rkey = 0;    // not for messages
   std::uint64_t local = 0;   // read: where to; else: where from
