@@ -1,16 +1,20 @@
 // A full send queue has room again when its completion queue was read, and not before.
 
+#include <chrono>
 #include <cstdint>
 #include <vector>
 
 #include "drydock/sim/checks/checks.h"
 #include "drydock/sim/checks/finding.h"
+#include "drydock/sim/checks/progress.h"
 #include "drydock/sim/testing/lab.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace drydock::sim_testing {
 namespace {
+
+using namespace std::chrono_literals;
 
 using fabric::ErrorCode;
 using sim::Check;
@@ -59,6 +63,21 @@ TEST_F(AgainWithoutReadingTest, AProgramThatReadsBetweenRetriesIsFine) {
     ASSERT_EQ(a_.queue->Read({&completion, 1}).count, 0u);
   }
   EXPECT_THAT(lab_.world().findings(), IsEmpty());
+}
+
+// It ends by its deadline, if it has one; a program that does not wait never gets there.
+TEST_F(AgainWithoutReadingTest, OnlyAProgramThatDoesNotWaitGoesOnForEver) {
+  int endless = 0;
+  lab_.world().checks().OnEndlessLoop([&endless](auto, const auto&) { ++endless; });
+  FillTheQueue();
+  for (std::uint64_t i = 0; i <= sim::Progress::kInVain; ++i) {
+    ASSERT_EQ(Post(), ErrorCode::kAgain);
+    lab_.world().timeline().RunFor(10us);
+  }
+  EXPECT_EQ(endless, 0);
+  Retry(static_cast<int>(sim::Progress::kInVain));
+  EXPECT_EQ(endless, 1);
+  lab_.ExpectFinding(Check::kAgainWithoutReading, 200);
 }
 
 TEST_F(AgainWithoutReadingTest, AFewRetriesAreFine) {

@@ -191,7 +191,8 @@ void Checks::OnAgain(const NicState& /*nic*/, const QueuePair& queue_pair, const
   EndpointWatch* endpoint = Find(queue_pair);
   if (endpoint == nullptr) return;
   const WatchedRing* ring = Find(*queue_pair.send_ring);
-  const bool for_ever = endpoint->Refused(posted, ring == nullptr ? 0 : ring->reads);
+  const bool for_ever =
+      endpoint->Refused(posted, ring == nullptr ? 0 : ring->reads, timeline_.waited());
   if (for_ever && !timeline_.real() && !rules_.real_time) NeverReturns(EndlessLoop::kPosts);
 }
 

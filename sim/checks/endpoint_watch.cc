@@ -46,12 +46,16 @@ void EndpointWatch::AcceptedReceive(std::uint16_t id, const Posted& posted) {
   receives_.Add(id, posted, log_.Now());
 }
 
-bool EndpointWatch::Refused(const Posted& posted, std::uint64_t reads) {
+bool EndpointWatch::Refused(const Posted& posted, std::uint64_t reads, coro::Duration waited) {
   if (posted.kind == fabric::OperationKind::kReceive) return false;
   retries_.Refused(posted);
   if (reads != reads_at_again_) {
     reads_at_again_ = reads;
-    agains_ = 0;
+    agains_ = in_vain_ = 0;
+  }
+  if (waited != waited_at_again_) {  // it may have a deadline
+    waited_at_again_ = waited;
+    in_vain_ = 0;
   }
   if (agains_++ == 0) first_again_ = log_.Now();
   const bool lasts = !rules_.real_time || log_.Now() - first_again_ >= kRealPatience;
@@ -62,7 +66,7 @@ bool EndpointWatch::Refused(const Posted& posted, std::uint64_t reads) {
                           "makes room");
     });
   }
-  return agains_ == Progress::kInVain;
+  return ++in_vain_ == Progress::kInVain;
 }
 
 void EndpointWatch::SameContext(const Posted& posted, const Posted& other) {

@@ -56,8 +56,9 @@ class EndpointWatch {
   void Accepted(std::uint16_t id, const Posted& posted);
   void AcceptedReceive(std::uint16_t id, const Posted& posted);
   // It was answered kAgain. `reads`: how often the program has looked into the completion queue of
-  // its sends. True: it has been refused so often, without a look, that it goes on for ever.
-  bool Refused(const Posted& posted, std::uint64_t reads);
+  // its sends; `waited`: how long it has waited so far. True: it has been refused so often, without
+  // a look or a wait, that it goes on for ever.
+  bool Refused(const Posted& posted, std::uint64_t reads, coro::Duration waited);
   // The program took the entry of this request out of its completion queue. `status`: EFA's.
   void Ended(std::uint16_t id, std::uint8_t status) {
     const Posted* posted = sends_.Remove(id);
@@ -113,6 +114,8 @@ class EndpointWatch {
   std::uint64_t agains_ = 0;    // in a row, since the completion queue had been read this often:
   std::uint64_t reads_at_again_ = 0;
   coro::Duration first_again_{};  // of them
+  std::uint64_t in_vain_ = 0;     // of them, since the program had waited for so long:
+  coro::Duration waited_at_again_{};
 };
 
 }  // namespace drydock::sim

@@ -8,7 +8,7 @@
 namespace drydock::sim {
 
 // The endless loops of a program: it polls while nothing is under way; or it posts to a full send
-// queue, during which no time passes, and reads none of the completions that make room.
+// queue, which takes no time, and neither waits nor reads the completions that make room.
 enum class EndlessLoop : std::uint8_t { kPolls, kPosts };
 
 // Counts a program's vain calls while nothing is scheduled in its world: in one thread and in

@@ -65,6 +65,8 @@ class Timeline final : public coro::Clock {
   coro::Time now() const { return now_; }
   // Time since the world began.
   coro::Duration elapsed() const { return now_ - start_; }
+  // Of it, what no Charge took: the program waited, or other code ran the world.
+  coro::Duration waited() const { return elapsed() - charged_; }
   // The same time as a clock, for code between a program and its backend: a look at this one is not
   // the program's.
   const coro::Clock& backstage() const { return backstage_; }
@@ -104,7 +106,10 @@ class Timeline final : public coro::Clock {
   // --- Running ---
   // The program computes for `cost`, `times` times; on the machine's clock it does so by itself.
   void Charge(coro::Duration cost, std::size_t times = 1) {
-    if (!real_) Advance(now_ + cost * static_cast<std::int64_t>(times));
+    if (real_) return;
+    const coro::Time before = now_;
+    Advance(now_ + cost * static_cast<std::int64_t>(times));
+    charged_ += now_ - before;
   }
   // Runs the events that are due now. On the virtual clock nothing is due but by Charge and
   // WaitUntil.
@@ -202,6 +207,7 @@ class Timeline final : public coro::Clock {
   coro::SteadyClock steady_;
   const coro::Time start_;
   coro::Time now_;
+  coro::Duration charged_{};
   EventQueue queue_;
   std::unique_ptr<StepPool> pool_;  // null: times are drawn
   std::uint64_t event_count_ = 0;

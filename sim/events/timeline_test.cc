@@ -141,6 +141,17 @@ TEST_F(TimelineTest, RunEndsWhenItsConditionHoldsOrItsTimeIsOver) {
   EXPECT_EQ(timeline.elapsed(), 20us + 1ms);
 }
 
+TEST_F(TimelineTest, WaitedIsTheTimeThatNoWorkTook) {
+  timeline.Charge(5us, 2);
+  EXPECT_EQ(timeline.waited(), 0us);
+  timeline.RunFor(10us);
+  timeline.Charge(1us);
+  EXPECT_EQ(timeline.waited(), 10us);
+  timeline.WaitUntil(Timeline::kStart + 30us);
+  EXPECT_EQ(timeline.waited(), 19us);
+  EXPECT_EQ(timeline.elapsed(), 30us);
+}
+
 TEST_F(TimelineTest, ProgramPollsInVainWhenNothingComesAndItDidNotLookAtTheTime) {
   timeline.PollsInVain();
   EXPECT_TRUE(timeline.PollsInVain());
