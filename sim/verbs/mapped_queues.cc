@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -127,7 +128,7 @@ int QueryEfaRings(ibv_qp* ibv, WqAttr* sends, WqAttr* receives, std::uint32_t le
 }
 
 int QueryEfaQueue(ibv_cq* ibv, CqAttr* attr, std::uint32_t length) {
-  if (length < sizeof *attr) return EINVAL;
+  if (length < offsetof(CqAttr, doorbell)) return EINVAL;
   Queue& queue = QueueOf(ibv);
   const Calling lock(queue.owner());
   const Queue::Mapping mapping = queue.MapRing();

@@ -11,6 +11,8 @@
 
 #include <cerrno>
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <thread>
 
@@ -233,7 +235,7 @@ TEST(MappedQueuesTest, WhatCannotBeAskedIsRefused) {
   EXPECT_EQ(QueryEfaRings(end.queue_pair, &sends, &receives, kShortest - 1), EINVAL);
   CqAttr queue{};
   ibv_cq* cq = ibv_cq_ex_to_cq(end.send_queue);
-  EXPECT_EQ(QueryEfaQueue(cq, &queue, sizeof queue - 1), EINVAL);
+  EXPECT_EQ(QueryEfaQueue(cq, &queue, offsetof(CqAttr, doorbell) - 1), EINVAL);
   EXPECT_EQ(end.Receive(1, {end.Segment(0, 8)}), 0);  // nothing was mapped
 
   // What was in the structures means nothing: they are for answers.
@@ -243,6 +245,22 @@ TEST(MappedQueuesTest, WhatCannotBeAskedIsRefused) {
   EXPECT_EQ(sends.comp_mask, 0u);
   EXPECT_EQ(QueryEfaQueue(cq, &queue, sizeof queue), 0);
   EXPECT_EQ(queue.comp_mask, 0u);
+}
+
+// That of the release that had no doorbell in it.
+TEST(MappedQueuesTest, TheFirstFormOfAQueuesStructureIsFilledAndNothingBehindIt) {
+  End end;
+  constexpr std::uint32_t kFirst = 24;
+  CqAttr queue{};
+  std::memset(&queue, 0xee, sizeof queue);
+  EXPECT_EQ(QueryEfaQueue(ibv_cq_ex_to_cq(end.send_queue), &queue, kFirst), 0);
+  EXPECT_EQ(queue.comp_mask, 0u);
+  EXPECT_NE(queue.buffer, nullptr);
+  EXPECT_EQ(queue.entry_size, 32u);
+  EXPECT_EQ(queue.num_entries, 128u);
+  std::uint64_t behind = 0;
+  std::memcpy(&behind, reinterpret_cast<const std::uint8_t*>(&queue) + kFirst, sizeof behind);
+  EXPECT_EQ(behind, 0xeeeeeeeeeeeeeeee);
 }
 
 // ---- Completion queues in a program's memory ----

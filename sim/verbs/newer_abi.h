@@ -12,8 +12,10 @@
 
 #include <infiniband/efadv.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace drydock::sim::verbs {
 
@@ -121,7 +123,7 @@ struct WqAttr {
   std::uint8_t reserved[4];
 };
 
-// efadv_cq_attr.
+// efadv_cq_attr: the doorbell was added.
 struct CqAttr {
   std::uint64_t comp_mask;
   std::uint8_t* buffer;
