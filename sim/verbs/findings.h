@@ -27,7 +27,10 @@ class Findings {
   Findings& operator=(const Findings&) = delete;
 
   // From now on the checks of this machine are heard. The host outlives that, or Leave comes first.
+  // REQUIRES: none is watched.
   void Watch(Host& host);
+  // The machine that is watched; null: none.
+  Host* watched() const { return host_; }
   // Why nothing more is heard of a machine.
   enum class End : std::uint8_t {
     kLeaves,  // all its devices are closed
@@ -66,7 +69,7 @@ class Findings {
 
   const std::string file_;
   const int pid_;
-  Host* host_ = nullptr;  // that is watched
+  Host* host_ = nullptr;  // see watched
   bool ended_ = false;    // no call of the program is to blame any more
   bool reported_ = false;
   std::vector<Found> found_;

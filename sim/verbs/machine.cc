@@ -138,6 +138,11 @@ void Machine::WatchFindings(Host& host) {
   // A forked child lets the copy of its parent's be.
   if (findings_ != nullptr && !findings_->mine()) static_cast<void>(findings_.release());
   if (findings_ == nullptr) findings_ = std::make_unique<Findings>(settings_.findings_file);
+  // As with the trace: a machine that is just leaving.
+  if (Host* const leaving = findings_->watched(); leaving != nullptr) {
+    const std::lock_guard world(leaving->mutex());
+    findings_->Leave(Findings::End::kLeaves);
+  }
   findings_->Watch(host);
   // In virtual time there is one thread, and no other that could wait for the signal.
   if (!settings_.findings_file.empty() && time_ == nullptr) {
@@ -176,7 +181,9 @@ bool Machine::Leaves(Host& host) {
   std::unique_lock lock(mutex_, std::defer_lock);
   if (!LockSoon(lock)) return false;
   const std::lock_guard world(host.mutex());
-  if (findings_ != nullptr && findings_->mine()) findings_->Leave(Findings::End::kLeaves);
+  if (findings_ != nullptr && findings_->mine() && findings_->watched() == &host) {
+    findings_->Leave(Findings::End::kLeaves);
+  }
   if (traced_ == &host && trace_ != nullptr && trace_->mine()) EndTrace();
   if (traced_ == &host) traced_ = nullptr;
   if (time_ != nullptr) AddDigest(host);
