@@ -335,6 +335,31 @@ TEST_F(FarRogueTest, AMachineThatWritesNonsenseIsNotBelievedAgain) {
   ExpectUnharmed();
 }
 
+// Nobody waits for answers: they would fill our memory.
+TEST_F(FarRogueTest, AMachineThatDoesNotReadItsAnswersIsGivenUp) {
+  const auto rogue = Join();
+  victim_.Introduce(rogue->gid());
+  rogue->Open();
+  Message message = Packet();
+  ++message.destination_queue_pair;  // there is none
+  for (int batch = 0; batch < 6000 && Refused() == 0; ++batch) {
+    for (int i = 0; i < 64; ++i) {
+      rogue->Say(message, payload_);
+      ++message.operation;
+    }
+    victim_.PollUntil([&] {
+      victim_.Poll();
+      rogue->out().Send();
+      return rogue->out().unsent() == 0 || rogue->out().ended();
+    });
+  }
+  ExpectClosed(rogue->out());
+  EXPECT_EQ(Refused(), 1u);
+  // So many answers may wait for a process that was stopped.
+  EXPECT_GT(victim_.counters().messages_taken, 100'000u);
+  ExpectUnharmed();
+}
+
 TEST_F(FarRogueTest, ACutMessageIsNone) {
   const auto rogue = Join();
   victim_.Introduce(rogue->gid());

@@ -13,8 +13,8 @@ Neighbour::Neighbour(NeighbourContext& context, std::uint8_t slot)
       outbox_(context.counters.messages_sent),
       access_(context, presence_),
       proxies_(context, slot, *this),
-      abroad_(context, slot, access_, outbox_),
-      shadows_(context, access_, outbox_, proxies_) {
+      abroad_(context, slot, access_, outbox_, payload_bytes_),
+      shadows_(context, access_, outbox_, proxies_, payload_bytes_) {
   Refresh();
 }
 
@@ -58,7 +58,8 @@ void Neighbour::Distrust() {
 }
 
 bool Neighbour::Judge() {
-  const Channel::State state = presence_.present() ? channel_->state() : Channel::State::kSound;
+  Channel::State state = presence_.present() ? channel_->state() : Channel::State::kSound;
+  if (outbox_.overfull()) state = Channel::State::kGarbage;
   if (state == Channel::State::kGarbage) Distrust();
   if (state == Channel::State::kEnded) Vanish();
   return state != Channel::State::kSound;

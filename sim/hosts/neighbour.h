@@ -78,7 +78,7 @@ class Neighbour final : public RemotePort {
   void Appear();
   void Vanish();
   void Distrust();
-  // Gives up a channel that is not sound; true: it was not.
+  // Gives up a channel that is not sound, or whose messages nobody reads; true: it did.
   bool Judge();
   // False: the message makes no sense.
   bool Handle(std::span<const std::byte> bytes);
@@ -89,6 +89,7 @@ class Neighbour final : public RemotePort {
   Outbox outbox_;
   MemoryAccess access_;
   Proxies proxies_;
+  std::uint64_t payload_bytes_ = 0;  // of its messages, that wait here
   OperationsAbroad abroad_;
   Shadows shadows_;
 };

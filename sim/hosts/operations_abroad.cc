@@ -113,8 +113,8 @@ bool OperationsAbroad::TakeReadData(const Incoming& incoming, Operation& operati
   if (operation.kind != OperationKind::kRead) return false;
   if (!HasPlausiblePackets(message, operation.length, context_.node.profile().device.mtu))
     return false;
-  const auto [entry, first] = reads_.try_emplace(
-      operation.id.Pack(), ReadData{Payload(operation.id.Pack(), context_.world.bus(), access_)});
+  const std::uint64_t id = operation.id.Pack();
+  const auto [entry, first] = reads_.try_emplace(id, id, *this);
   if (first) {
     operation.Divide(message.packet_bytes);
     operation.next_packet = operation.packets;

@@ -8,6 +8,8 @@ namespace {
 
 // Bytes of messages that wait for room before packets are held back.
 constexpr std::size_t kMostWaiting = 1 << 20;
+// And before the other process is given up: answers to more operations than it can have under way.
+constexpr std::size_t kMostUnread = 16 << 20;
 
 }  // namespace
 
@@ -51,5 +53,6 @@ bool Outbox::Flush() {
 }
 
 bool Outbox::crowded() const { return waiting_bytes_ > kMostWaiting; }
+bool Outbox::overfull() const { return waiting_bytes_ > kMostUnread; }
 
 }  // namespace drydock::sim

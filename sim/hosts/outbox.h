@@ -37,6 +37,8 @@ class Outbox {
   bool has_waiting() const { return !waiting_.empty(); }
   // More than 1 MiB of them wait: packets are to be held back, other messages are not.
   bool crowded() const;
+  // More than 16 MiB of them wait: no process that reads its messages leaves so many.
+  bool overfull() const;
 
  private:
   std::uint64_t& messages_sent_;

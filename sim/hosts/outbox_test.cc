@@ -152,6 +152,18 @@ TEST_F(OutboxTest, ItIsCrowdedWhenMoreThanAMebibyteWaits) {
   EXPECT_FALSE(outbox_.crowded());
 }
 
+TEST_F(OutboxTest, ItIsOverfullWhenMoreThan16MebibytesWait) {
+  constexpr std::uint32_t kMost = 16 << 20;
+  FakeChannel channel(0);
+  outbox_.Open(channel);
+  outbox_.Put(Packet(1, kMost - sizeof(Message)));
+  EXPECT_FALSE(outbox_.overfull());
+  outbox_.Put(Ended(2));
+  EXPECT_TRUE(outbox_.overfull());
+  outbox_.Close();
+  EXPECT_FALSE(outbox_.overfull());
+}
+
 TEST_F(OutboxTest, WhatWasPutForAProcessThatHasGoneIsLost) {
   EXPECT_TRUE(outbox_.Put(Packet(1, 8)).empty());
   EXPECT_FALSE(outbox_.Flush());

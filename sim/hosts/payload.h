@@ -20,19 +20,29 @@ namespace drydock::sim {
 // How often a packet may come. A device sends it again, and a fault plan some times more.
 inline constexpr std::uint64_t kMostPacketArrivals = 64;
 
+// Bytes of one process's messages that may wait here until they are placed, with the room that
+// keeping them takes: some 30,000 messages of the MTU without a receive.
+inline constexpr std::uint64_t kMostPayloadHeld = 256 << 20;
+
 // Not thread-safe. What it refers to outlives it.
 class Payload final : public PayloadElsewhere {
  public:
-  Payload(std::uint64_t foreign, MemoryBus& bus, MemoryAccess& access)
-      : foreign_(foreign), bus_(bus), access_(access) {}
+  // `held`: counts what this one and the others of its process hold.
+  Payload(std::uint64_t foreign, MemoryBus& bus, MemoryAccess& access, std::uint64_t& held)
+      : foreign_(foreign), bus_(bus), access_(access), held_(held) {}
+  Payload(const Payload&) = delete;
+  Payload& operator=(const Payload&) = delete;
+  ~Payload() override { Drop(); }
 
   // The operation's id in the other process, for shadows.
   std::uint64_t foreign() const { return foreign_; }
 
   // A packet that came, with payload bytes [packet). `sources`: pieces of the other process's
   // memory, laid end to end, where the payload is that comes in no message. False: the message's
-  // payload has another length, or is where it cannot be.
+  // payload has another length, or is where it cannot be, or kMostPayloadHeld are there.
   bool Take(const Incoming& incoming, Range packet, std::span<const Segment> sources);
+  // Nothing is fetched any more: lets go of what came in messages.
+  void Drop();
 
   bool Fetch(const Operation& operation, Range range, std::byte* target) override;
 
@@ -41,11 +51,14 @@ class Payload final : public PayloadElsewhere {
     Range range;
     std::uint64_t left = 0;  // bytes that were not taken yet
     std::vector<std::byte> bytes;
+
+    std::uint64_t held() const { return sizeof(Piece) + bytes.size(); }
   };
 
   const std::uint64_t foreign_;
   MemoryBus& bus_;
   MemoryAccess& access_;
+  std::uint64_t& held_;
   std::vector<Piece> pieces_;
   std::vector<Segment> sources_;
   std::uint32_t incarnation_ = 0;  // whose memory the sources are in; 0: there are none

@@ -128,6 +128,19 @@ class RogueTest : public testing::Test {
   // A write that is all right, but for its key.
   Message Packet() { return SoundWrite(victim_); }
   void ExpectUnharmed() { sim_testing::ExpectUnharmed(victim_, Options()); }
+  // `rogue` says the message `times` times, with as much payload as an MTU, for other operations
+  // from 1 on, until it is refused. How often it said it.
+  std::uint64_t Flood(Rogue& rogue, Message message, std::uint64_t times) {
+    const std::vector<std::byte> bytes(StationProfile().device.mtu, std::byte{0x5a});
+    message.length = message.payload_bytes = StationProfile().device.mtu;
+    std::uint64_t said = 0;
+    while (said < times && Refused() == 0) {
+      message.operation = ++said;
+      rogue.Say(message, bytes);
+      victim_.Poll();
+    }
+    return said;
+  }
 
   const std::string fabric_ = FreshFabric();
   Station victim_;
@@ -272,6 +285,33 @@ TEST_F(RogueTest, APacketComesSoManyTimesAndNoMore) {
     victim_.Poll();
     return Refused() == 1;
   });
+  ExpectUnharmed();
+}
+
+// Messages wait for receives, and their bytes here.
+TEST_F(RogueTest, MessagesWithoutAReceiveFillSoMuchMemoryAndNoMore) {
+  const auto rogue = Join();
+  victim_.Introduce(rogue->gid());
+  Message message = Packet();
+  message.kind = static_cast<std::uint8_t>(fabric::OperationKind::kSend);
+  message.rnr_retries = sim::kRetryForEver;
+  EXPECT_GT(Flood(*rogue, message, 40'000), 25'000u);
+  EXPECT_EQ(Refused(), 1u);
+  ExpectUnharmed();
+}
+
+// Until its initiator says that it has ended, it is known, and nothing else.
+TEST_F(RogueTest, WhatHasFailedHoldsNoBytes) {
+  const auto rogue = Join();
+  victim_.Introduce(rogue->gid());
+  Message wrong = Packet();
+  wrong.remote_key ^= 1u << 20;
+  EXPECT_EQ(Flood(*rogue, wrong, 40'000), 40'000u);
+  victim_.PollUntil([&] {
+    victim_.Poll();
+    return rogue->drained();
+  });
+  EXPECT_EQ(Refused(), 0u);
   ExpectUnharmed();
 }
 

@@ -85,11 +85,10 @@ Shadows::Shadow& Shadows::Make(const Message& message) {
   const bool read = operation.kind == OperationKind::kRead;
   operation.Divide(read ? MostOfRead(message) : message.packet_bytes);
   operation.next_packet = read ? 0 : operation.packets;
-  const auto made = shadows_.emplace(
-      message.operation,
-      Shadow{Payload(message.operation, context_.world.bus(), access_), operation.id});
-  operation.payload = &made.first->second.payload;
-  return made.first->second;
+  Shadow& shadow =
+      shadows_.try_emplace(message.operation, message.operation, *this, operation.id).first->second;
+  operation.payload = &shadow.payload;
+  return shadow;
 }
 
 bool Shadows::TakePacket(const Incoming& incoming) {
@@ -169,6 +168,7 @@ void Shadows::Forget(const Operation& shadow) {
     return;
   }
   found->second.over = true;
+  found->second.payload.Drop();
 }
 
 }  // namespace drydock::sim

@@ -24,9 +24,14 @@ namespace drydock::sim {
 // shadows; they themselves are in the world's table. Not thread-safe: belongs to that world.
 class Shadows {
  public:
-  // Of the process behind `proxies`. All references outlive it.
-  Shadows(NeighbourContext& context, MemoryAccess& access, Outbox& outbox, Proxies& proxies)
-      : context_(context), access_(access), outbox_(outbox), proxies_(proxies) {}
+  // Of the process behind `proxies`. All references outlive it. `payload_bytes`: see Payload.
+  Shadows(NeighbourContext& context, MemoryAccess& access, Outbox& outbox, Proxies& proxies,
+          std::uint64_t& payload_bytes)
+      : context_(context),
+        access_(access),
+        outbox_(outbox),
+        proxies_(proxies),
+        payload_bytes_(payload_bytes) {}
 
   // Whether we know no operation of the other process.
   bool empty() const { return shadows_.empty(); }
@@ -35,7 +40,8 @@ class Shadows {
 
   // --- Messages that have come ---
   // A packet. One that is late, of an operation that is over, does nothing. False: it makes no
-  // sense, or there are more operations, or packets of one, than a device sends.
+  // sense, or there are more operations, or packets of one, than a device sends, or more bytes wait
+  // here than may.
   bool TakePacket(const Incoming& incoming);
   // The initiator forgets the operation, and so do we.
   void TakeEnded(const Message& message);
@@ -51,8 +57,12 @@ class Shadows {
 
  private:
   struct Shadow {
+    Shadow(std::uint64_t foreign, Shadows& all, OperationId id_here)
+        : payload(foreign, all.context_.world.bus(), all.access_, all.payload_bytes_),
+          id(id_here) {}
+
     Payload payload;
-    OperationId id;
+    const OperationId id;
     bool over = false;           // has ended here; packets of it may still come
     std::uint64_t arrivals = 0;  // of its packets
   };
@@ -66,6 +76,7 @@ class Shadows {
   MemoryAccess& access_;
   Outbox& outbox_;
   Proxies& proxies_;
+  std::uint64_t& payload_bytes_;
   std::unordered_map<std::uint64_t, Shadow> shadows_;  // by the id there
 };
 
