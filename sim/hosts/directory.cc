@@ -180,7 +180,7 @@ absl::Status Directory::Claim(const NetworkTerms& terms, std::optional<MachinePl
   RemoveLeftovers();
   if (place.has_value()) {
     if (!Lock(fd_, F_WRLCK, place->slot, false)) {
-      return absl::ResourceExhaustedError(
+      return absl::AlreadyExistsError(
           absl::StrCat("machine ", place->slot, " of the network is another process here"));
     }
     TakeSlot(place->slot, place->incarnation);

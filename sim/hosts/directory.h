@@ -65,8 +65,8 @@ class Directory {
  public:
   // Takes `place`, or the first free slot of the network whose files begin with `name`; makes the
   // network when there is none. Removes the files that dead processes have left.
-  // kFailedPrecondition: the network has other terms. kResourceExhausted: no slot is free, or no
-  // shared memory. kUnavailable: it cannot be used.
+  // kFailedPrecondition: the network has other terms. kAlreadyExists: another process has `place`.
+  // kResourceExhausted: no slot is free, or no shared memory. kUnavailable: it cannot be used.
   static absl::StatusOr<std::unique_ptr<Directory>> Join(
       const std::string& name, const NetworkTerms& terms,
       std::optional<MachinePlace> place = std::nullopt);

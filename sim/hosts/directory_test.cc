@@ -213,6 +213,18 @@ TEST_F(DirectoryTest, ThereIsRoomForSoMany) {
   EXPECT_EQ(Join()->slot(), 7u);
 }
 
+TEST_F(DirectoryTest, APlaceIsTakenUnlessAnotherProcessHasIt) {
+  const auto first = Join();
+  const auto join = [&](std::uint8_t slot) {
+    return Directory::Join(name_, kTerms, MachinePlace{.slot = slot, .incarnation = 7});
+  };
+  EXPECT_EQ(join(0).status().code(), absl::StatusCode::kAlreadyExists);
+  const auto placed = join(9);
+  ASSERT_TRUE(placed.ok()) << placed.status();
+  EXPECT_EQ((*placed)->slot(), 9u);
+  EXPECT_EQ((*placed)->incarnation(), 7u);
+}
+
 TEST_F(DirectoryTest, AFileThatOthersMayOpenIsNotUsed) {
   const std::string path = absl::StrCat(kSharedFolder, name_);
   const int fd = open(path.c_str(), O_RDWR | O_CREAT, 0600);

@@ -10,7 +10,12 @@
 #include "absl/status/status.h"
 #include "drydock/fabric/efa_queue/wqe.h"
 #include "drydock/sim/efa_status.h"
+#include "drydock/sim/hosts/directory.h"
+#include "drydock/sim/hosts/gid.h"
 #include "drydock/sim/hosts/host.h"
+#include "drydock/sim/hosts/sockets/far_machines.h"
+#include "drydock/sim/hosts/sockets/handshake.h"
+#include "drydock/sim/hosts/sockets/membership.h"
 #include "drydock/sim/hosts/sockets/testing/meeting.h"
 #include "drydock/sim/hosts/testing/child_process.h"
 #include "drydock/sim/hosts/testing/station.h"
@@ -130,6 +135,33 @@ TEST_F(FarTest, AForkedChildKeepsNoConnection) {
             static_cast<int>(EfaStatus::kLocalUnresponsivePeer));
   child.talk().Say(true);
   EXPECT_EQ(child.Wait(), 0);
+}
+
+// After a long cut the rendezvous gives away the seat of a machine that lives on.
+TEST_F(FarTest, ASeatThatAMachineOfThisComputerStillHasIsNotTaken) {
+  Station one(Options(true));
+  const sim::NetworkTerms terms = sim::TermsOf(StationProfile());
+  const std::uint64_t fabric = sim::FabricNumber(fabric_, 1);
+  auto member = sim::FarMachines::Join({.network = meeting_.network(),
+                                        .key_file = meeting_.key_file(),
+                                        .fabric = fabric,
+                                        .terms = terms,
+                                        .host = sim::HostNumber()});
+  ASSERT_TRUE(member.ok()) << member.status();
+  const sim::Seat seat = (*member)->seat();
+  EXPECT_EQ(seat.slot, 1);
+  const auto lives_on = sim::Directory::Join(
+      sim::FabricFileName(sim::FabricNumber(sim::FabricFileName(fabric), seat.network)), terms,
+      sim::MachinePlace{.slot = seat.slot, .incarnation = seat.incarnation});
+  ASSERT_TRUE(lives_on.ok()) << lives_on.status();
+  member->reset();
+  Station two(Options(true));
+  Station three(Options(true));
+  EXPECT_EQ(sim::PlaceOf(fabric, two.address().gid)->machine, 2);
+  EXPECT_EQ(sim::PlaceOf(fabric, three.address().gid)->machine, 3);
+  ExpectWrite(one, two);
+  ExpectWrite(two, three);
+  EXPECT_GT(three.counters().bytes_across, 0u);
 }
 
 TEST_F(FarTest, AnotherProfileIsRefused) {

@@ -13,6 +13,7 @@
 #include <random>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -358,22 +359,32 @@ absl::StatusOr<std::unique_ptr<Host>> Host::Join(const HostOptions& options) {
     return std::unique_ptr<Host>(new Host(MakeAlone(options, IdentityOf(fabric, 0, options))));
   }
   const NetworkTerms terms = TermsOf(*options.profile);
-  std::string files = FabricFileName(fabric);
-  std::unique_ptr<FarMachines> far;
-  std::optional<MachinePlace> place;
-  if (!options.network.empty()) {
-    ASSIGN_OR_RETURN(far, FarMachines::Join({.network = options.network,
-                                             .key_file = options.key_file,
-                                             .fabric = fabric,
-                                             .terms = terms,
-                                             .host = HostOf(options)}));
-    place = {.slot = far->seat().slot, .incarnation = far->seat().incarnation};
-    files = FabricFileName(FabricNumber(files, far->seat().network));
+  // A rendezvous gives away the seat of a machine that was cut off for long, which lives on here:
+  // we keep such a seat, so that the next one is another.
+  std::vector<std::unique_ptr<FarMachines>> taken;
+  while (true) {
+    std::string files = FabricFileName(fabric);
+    std::unique_ptr<FarMachines> far;
+    std::optional<MachinePlace> place;
+    if (!options.network.empty()) {
+      ASSIGN_OR_RETURN(far, FarMachines::Join({.network = options.network,
+                                               .key_file = options.key_file,
+                                               .fabric = fabric,
+                                               .terms = terms,
+                                               .host = HostOf(options)}));
+      place = {.slot = far->seat().slot, .incarnation = far->seat().incarnation};
+      files = FabricFileName(FabricNumber(files, far->seat().network));
+    }
+    absl::StatusOr<std::unique_ptr<Directory>> directory = Directory::Join(files, terms, place);
+    if (directory.ok()) {
+      RemoveDeadNetworks(FabricFilePrefix());
+      return std::unique_ptr<Host>(new Host(
+          std::make_unique<Networked>(options, fabric, std::move(far), *std::move(directory))));
+    }
+    const bool again = absl::IsAlreadyExists(directory.status()) && taken.size() < kMachines;
+    if (!again) return directory.status();
+    taken.push_back(std::move(far));
   }
-  ASSIGN_OR_RETURN(std::unique_ptr<Directory> directory, Directory::Join(files, terms, place));
-  RemoveDeadNetworks(FabricFilePrefix());
-  return std::unique_ptr<Host>(
-      new Host(std::make_unique<Networked>(options, fabric, std::move(far), std::move(directory))));
 }
 
 Host::Host(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
