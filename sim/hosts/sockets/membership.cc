@@ -9,7 +9,6 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "drydock/sim/hosts/shared_file.h"
 #include "drydock/sim/hosts/sockets/call.h"
 #include "drydock/sim/random.h"
 
@@ -23,15 +22,15 @@ constexpr coro::Duration kWelcomeTime = 10s;
 
 }  // namespace
 
-// The kernel, the file system of shared memory, and the user and user namespace that open its
-// files.
-std::uint64_t HostNumber() {
+// The kernel, the folder of shared memory, of which a file system may have several, and the user
+// and user namespace that open its files.
+std::uint64_t HostNumber(const char* folder) {
   std::uint64_t number = Combine(geteuid(), 0);
   std::string kernel;
   std::getline(std::ifstream("/proc/sys/kernel/random/boot_id"), kernel);
   for (const char letter : kernel) number = Combine(number, static_cast<unsigned char>(letter));
   struct stat status;
-  if (stat(kSharedFolder, &status) == 0) number = Combine(number, status.st_dev);
+  if (stat(folder, &status) == 0) number = Combine(Combine(number, status.st_dev), status.st_ino);
   if (stat("/proc/self/ns/user", &status) == 0) number = Combine(number, status.st_ino);
   return number;
 }

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "drydock/sim/hosts/directory.h"
+#include "drydock/sim/hosts/shared_file.h"
 #include "drydock/sim/hosts/sockets/control.h"
 #include "drydock/sim/hosts/sockets/handshake.h"
 #include "drydock/sim/hosts/sockets/socket.h"
@@ -16,8 +17,9 @@
 
 namespace drydock::sim {
 
-// A number of the shared memory that we see: processes with the same number can share memory.
-std::uint64_t HostNumber();
+// A number of the shared memory in `folder` that we see: processes with the same number can share
+// memory.
+std::uint64_t HostNumber(const char* folder = kSharedFolder);
 
 // A machine, as the rendezvous told of it last.
 struct Member {

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <mutex>
@@ -39,6 +40,18 @@ using sim::ControlType;
 using sim::Membership;
 
 constexpr coro::Duration kGuard = 20s;
+
+// Containers may see folders of one file system as their shared memory.
+TEST(HostNumberTest, TwoFoldersOfAFileSystemAreTwoSharedMemories) {
+  std::string one = testing::TempDir() + "/memory-XXXXXX";
+  std::string other = one;
+  ASSERT_NE(mkdtemp(one.data()), nullptr);
+  ASSERT_NE(mkdtemp(other.data()), nullptr);
+  EXPECT_EQ(sim::HostNumber(one.c_str()), sim::HostNumber((one + "/.").c_str()));
+  EXPECT_NE(sim::HostNumber(one.c_str()), sim::HostNumber(other.c_str()));
+  rmdir(one.c_str());
+  rmdir(other.c_str());
+}
 
 class RendezvousTest : public testing::Test {
  protected:
