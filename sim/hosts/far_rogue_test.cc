@@ -237,6 +237,16 @@ TEST_F(FarRogueTest, StrangersAreNotListenedTo) {
   ExpectUnharmed();
 }
 
+// By the victim's own thread: its program does nothing, and no other machine says anything.
+TEST_F(FarRogueTest, ASilentStrangerIsDroppedByAnIdleMachine) {
+  const auto rogue = Join();
+  Stream stranger = rogue->Connect();
+  pollfd closed{.fd = stranger.fd(), .events = POLLIN, .revents = 0};
+  ASSERT_EQ(poll(&closed, 1, 30000), 1);
+  stranger.Receive();
+  EXPECT_TRUE(stranger.ended());
+}
+
 TEST_F(FarRogueTest, ALengthThatCannotBeEndsAStranger) {
   const auto rogue = Join();
   for (const std::uint32_t length : {0u, 65u, 0x7fffffffu, 0xffffffffu}) {

@@ -197,9 +197,11 @@ class Networked final : public Host::Impl, public ForkAware {
   // If it sleeps longer than it may by now.
   void WakeThread() {
     if (!bell_.asleep()) return;
-    const bool is_late = Until(world_.timeline().next_event()) < planned_;
+    const bool is_late = std::min(Until(world_.timeline().next_event()), FarDue()) < planned_;
     if (is_late || (planned_ == coro::kNever && network_.busy())) bell_.Interrupt();
   }
+
+  coro::Time FarDue() const { return far_ == nullptr ? coro::kNever : far_->due(); }
 
   // The world's time at which an event is, on the machine's clock.
   coro::Time Until(coro::Time event) const {
@@ -315,8 +317,7 @@ class Networked final : public Host::Impl, public ForkAware {
     const coro::Time now = clock_.Now();
     if (network_.busy()) planned_ = std::min(planned_, now + kPulse);
     if (network_.has_waiting()) planned_ = std::min(planned_, now + kRetry);
-    if (far_ != nullptr) planned_ = std::min(planned_, far_->due());
-    planned_ = std::min(planned_, NextGlance(now));
+    planned_ = std::min({planned_, FarDue(), NextGlance(now)});
     bell_.Prepare();
     // Messages that came before that have not rung.
     if (network_.HasIncoming() || stopped_.load(std::memory_order_seq_cst)) return {};

@@ -23,10 +23,8 @@ using namespace std::chrono_literals;
 
 // Other members may have started when we did; the one that begins the network needs a moment.
 constexpr coro::Duration kCallTime = 5s;
-// Strangers that do not prove themselves within this time are dropped. There are at most so many,
-// and a newer one displaces the oldest: all machines may call at once, and silent ones keep nobody
-// out.
-constexpr coro::Duration kPatience = 5s;
+// There are at most so many strangers, and a newer one displaces the oldest: all machines may call
+// at once, and silent ones keep nobody out.
 constexpr std::size_t kMostStrangers = kMachines;
 // For so long nobody is listened to where the program has as many open files as it may have.
 constexpr coro::Duration kDeafness = 100ms;
@@ -187,7 +185,7 @@ void FarMachines::ReturnToRendezvous() {
 
 // The oldest come first.
 void FarMachines::DropOldStrangers() {
-  while (!strangers_.empty() && clock_.Now() - strangers_.front()->since > kPatience) {
+  while (!strangers_.empty() && clock_.Now() >= strangers_.front()->since + kPatience) {
     strangers_.erase(strangers_.begin());
   }
 }

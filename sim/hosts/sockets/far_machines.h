@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -70,10 +71,14 @@ class FarMachines {
   bool Listen();
   // When Poll has something to do although nothing has come; coro::kNever: it has not.
   coro::Time due() const {
-    return std::min(deaf_until_, recall_.has_value() ? recall_->due() : coro::kNever);
+    return std::min({deaf_until_, recall_.has_value() ? recall_->due() : coro::kNever,
+                     strangers_.empty() ? coro::kNever : strangers_.front()->since + kPatience});
   }
 
  private:
+  // Strangers that do not prove themselves within this time are dropped.
+  static constexpr coro::Duration kPatience = std::chrono::seconds(5);
+
   // A caller that has not proven yet that it has the key.
   struct Stranger {
     Stream stream;
