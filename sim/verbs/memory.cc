@@ -45,9 +45,8 @@ std::nullptr_t Fail(int error) {
 // `iova` is the memory's address for peers and work requests; here it must be its own.
 ibv_mr* Register(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova,
                  unsigned access) {
-  if (length == 0 || reinterpret_cast<std::uintptr_t>(address) + length < length) {
-    return Fail(EINVAL);
-  }
+  // The second as in linux-rdma drivers/infiniband/core/umem.c, ib_umem_get.
+  if (length == 0 || !HasAllItsPages(address, length)) return Fail(EINVAL);
   if ((access & ~kKnownAccess) != 0) {
     return RefuseObject("ibv_reg_mr: rights that EFA does not have (atomics, paging on demand...)");
   }

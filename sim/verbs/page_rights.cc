@@ -39,7 +39,14 @@ bool IsAllowedByMappings(std::uintptr_t begin, std::uintptr_t end, bool write) {
 
 }  // namespace
 
+bool HasAllItsPages(const void* address, std::size_t length) {
+  const std::uintptr_t last_page =
+      UINTPTR_MAX - static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE)) + 1;
+  return length <= last_page && reinterpret_cast<std::uintptr_t>(address) <= last_page - length;
+}
+
 bool MayBePinned(const void* address, std::size_t length, bool write) {
+  if (!HasAllItsPages(address, length)) return false;
   const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(address) / page * page;
   const std::uintptr_t end =

@@ -9,6 +9,9 @@
 
 namespace drydock::sim::verbs {
 
+// Whether the pages of the range end before the address space does.
+bool HasAllItsPages(const void* address, std::size_t length);
+
 // Whether every page of the range is this process's and may be read by it, or with `write` written,
 // too. The pages of a small range are there afterwards, as pinned ones are.
 bool MayBePinned(const void* address, std::size_t length, bool write);

@@ -53,7 +53,15 @@ TEST_F(RegionTest, ARegion) {
 TEST_F(RegionTest, RegionsThatAreRefused) {
   EXPECT_EQ(Registering(end_.at(0), 1), 0);
   EXPECT_EQ(Registering(end_.at(0), 0), EINVAL);
-  EXPECT_EQ(Registering(reinterpret_cast<void*>(~std::uintptr_t{0} - 10), 100), EINVAL);
+  // Their pages would end behind the last address: whole ones, a part of one, and too many.
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  for (const std::uintptr_t before_end : {11 * page, page, page - 100, std::uintptr_t{11}}) {
+    auto* const address = reinterpret_cast<void*>(~std::uintptr_t{0} - before_end + 1);
+    EXPECT_EQ(Registering(address, before_end - 1), EINVAL) << before_end;
+    EXPECT_EQ(Registering(address, before_end + 100), EINVAL) << before_end;
+    EXPECT_EQ(Registering(address, SIZE_MAX), EINVAL) << before_end;
+  }
+  EXPECT_EQ(Registering(reinterpret_cast<void*>(~std::uintptr_t{0} - 2 * page + 1), page), EFAULT);
   EXPECT_EQ(Registering(end_.at(0), 1, IBV_ACCESS_REMOTE_ATOMIC), EOPNOTSUPP);
   EXPECT_EQ(Registering(end_.at(0), 1, IBV_ACCESS_ON_DEMAND), EOPNOTSUPP);
   EXPECT_EQ(Registering(end_.at(0), 1, IBV_ACCESS_RELAXED_ORDERING), 0);  // a hint
