@@ -25,8 +25,10 @@ void SetTarget(BuiltWork& built, ibv_ah* handle, std::uint32_t queue_pair, std::
   built.work.qkey = qkey;
 }
 
+// No segment is one that libefa takes, too: the device decides (linux-rdma/rdma-core
+// providers/efa/verbs.c, efa_post_send_validate_wr and efa_send_wr_set_sge_list).
 int SetSegments(BuiltWork& built, std::span<const ibv_sge> segments, std::size_t most) {
-  if (segments.empty() || segments.size() > most) return EINVAL;
+  if (segments.size() > most) return EINVAL;
   built.work.segment_count = static_cast<std::uint8_t>(segments.size());
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < segments.size(); ++i) {

@@ -161,11 +161,6 @@ TEST_F(TrafficTest, AnErrorInASessionDropsAllOfIt) {
          const std::vector<ibv_sge> three(3, a.Segment(0, 8));
          ibv_wr_set_sge_list(ex, 3, three.data());
        }},
-      {"no segments",
-       [&](ibv_qp_ex* ex) {
-         ibv_wr_send(ex);
-         ibv_wr_set_sge_list(ex, 0, nullptr);
-       }},
       {"segments of a write",
        [&](ibv_qp_ex* ex) {
          ibv_wr_rdma_write(ex, b.region->rkey, b.address(0));

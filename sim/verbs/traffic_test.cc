@@ -100,7 +100,6 @@ TEST_F(TrafficTest, TwoSegmentsIntoThree) {
 TEST_F(TrafficTest, PostsThatAreRefused) {
   const ibv_sge one = a.Segment(0, 8);
   EXPECT_EQ(a.Send(b, 1, {one, one, one}), EINVAL);
-  EXPECT_EQ(a.Send(b, 1, {}), EINVAL);
   EXPECT_EQ(a.Send(b, 1, {one}, std::nullopt, /*flags=*/0), EINVAL);  // not signalled
   EXPECT_EQ(a.Send(b, 1, {one}, std::nullopt, IBV_SEND_SIGNALED | IBV_SEND_FENCE), EINVAL);
   EXPECT_EQ(a.Send(b, 1, {a.Segment(0, 33)}, std::nullopt, IBV_SEND_SIGNALED | IBV_SEND_INLINE),
@@ -111,6 +110,30 @@ TEST_F(TrafficTest, PostsThatAreRefused) {
   EXPECT_EQ(b.Receive(1, {one, one, one, one}), EINVAL);
   EXPECT_EQ(b.Receive(1, {}), EINVAL);
   EXPECT_TRUE(a.Quiet());
+}
+
+// libefa asks for no more segments than there may be; an empty message is inline.
+TEST_F(TrafficTest, WorkWithoutASegmentIsPostedAndFails) {
+  ASSERT_EQ(b.Receive(1, {b.Segment(0, 64)}), 0);
+  const auto failed = [&](std::uint64_t wr_id) {
+    const Entry entry = Await(a.send_queue);
+    EXPECT_EQ(entry.wr_id, wr_id);
+    EXPECT_EQ(entry.status, IBV_WC_LOC_QP_OP_ERR);
+    EXPECT_EQ(entry.vendor_error, 2u);
+  };
+  ASSERT_EQ(a.Send(b, 2, {}), 0);
+  failed(2);
+  for (const bool write : {false, true}) {
+    const auto build = [&](ibv_qp_ex* ex) {
+      write ? ibv_wr_rdma_write(ex, b.region->rkey, b.address(0)) : ibv_wr_send(ex);
+      ibv_wr_set_sge_list(ex, 0, nullptr);
+    };
+    ASSERT_EQ(a.Post(b, 3, build), 0) << write;
+    failed(3);
+  }
+  ASSERT_EQ(a.Send(b, 5, {}, std::nullopt, IBV_SEND_SIGNALED | IBV_SEND_INLINE), 0);
+  Sent(5);
+  EXPECT_EQ(Await(b.receive_queue).byte_len, 0u);
 }
 
 TEST_F(TrafficTest, AListUpToItsFirstBadRequest) {
