@@ -25,14 +25,14 @@ coro::Duration FromPicoseconds(std::uint64_t ps) {
 
 Ingress::Ingress(const Profile& profile)
     : rate_(
-          PicosecondsPerByte(profile.receive_gbps > 0 ? profile.receive_gbps : profile.link_gbps)),
+          FemtosecondsPerByte(profile.receive_gbps > 0 ? profile.receive_gbps : profile.link_gbps)),
       target_(Picoseconds(profile.congestion_target)),
       longest_(Picoseconds(profile.incast_queue)),
       retransmit_delay_(Picoseconds(profile.retransmit_delay)),
       answer_(Picoseconds(profile.ack_delay + profile.one_way.fixed)) {}
 
 Passage Ingress::Take(std::uint32_t sender, std::uint64_t bytes_on_link, coro::Time at) {
-  const std::uint64_t takes = bytes_on_link * rate_;
+  const std::uint64_t takes = TimeOnLink(bytes_on_link, rate_);
   const std::uint64_t at_ps = Picoseconds(at);
   // The sender's own link has spaced the packets already: an idle receiver adds nothing.
   free_ps_ = std::max(free_ps_, at_ps - std::min(at_ps, takes)) + takes;
@@ -68,7 +68,7 @@ coro::Duration Ingress::Hold(std::uint32_t sender, std::uint64_t bytes_on_link, 
   const bool knows = found != slow_.end() && found->second.slow_from_ps <= at_ps;
   if (!knows || target_ == 0 || free_ps_ <= at_ps + target_) return {};
   const auto takes = [this](std::uint64_t bytes) {
-    return bytes * rate_ + bytes * rate_ / kShrinksBy;
+    return TimeOnLink(bytes, rate_) + TimeOnLink(bytes, rate_) / kShrinksBy;
   };
   const std::uint64_t goes = std::max(next_held_ps_, free_ps_ - target_) + takes(bytes_on_link);
   next_held_ps_ = goes + takes(behind);

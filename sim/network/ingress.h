@@ -51,7 +51,7 @@ class Ingress {
     bool impaired = false;           // a packet of it was lost
   };
 
-  std::uint64_t rate_;    // picoseconds for each byte
+  std::uint64_t rate_;    // femtoseconds for each byte
   std::uint64_t target_;  // the figures of the profile, in picoseconds
   std::uint64_t longest_;
   std::uint64_t retransmit_delay_;

@@ -44,6 +44,15 @@ TEST(IngressTest, PacketsOfTwoSendersComeOneAfterTheOther) {
   EXPECT_EQ(link.Take(2, 1000, kMorning + 1us).wait, 2us);
 }
 
+// 300 Gbit/s: a byte takes 26.67 ps.
+TEST(IngressTest, ARateOfNoWholePicosecondsForAByteIsKept) {
+  Profile profile = Eight();
+  profile.receive_gbps = 300;
+  Ingress link(profile);
+  EXPECT_EQ(link.Take(1, 300'000, kMorning).wait, 0us);
+  EXPECT_NEAR(static_cast<double>(link.Take(2, 300'000, kMorning).wait.count()), 8000, 1);
+}
+
 TEST(IngressTest, WhoKnowsOfTheQueueHoldsBack) {
   Ingress link(Eight());
   for (int i = 0; i < 21; ++i) link.Take(1, 1000, kMorning);

@@ -62,7 +62,7 @@ std::uint64_t Slowness(const Port& from, const Port& to, bool response) {
   const Profile& profile = from.profile;
   std::uint64_t slowness = 0;
   const auto limit = [&](bool applies, double gbps) {
-    if (applies && gbps > 0) slowness = std::max(slowness, PicosecondsPerByte(gbps));
+    if (applies && gbps > 0) slowness = std::max(slowness, FemtosecondsPerByte(gbps));
   };
   limit(from.rail != to.rail, profile.crossing_gbps);
   limit(from.index == to.index, profile.loopback_gbps);

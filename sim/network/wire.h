@@ -31,7 +31,7 @@ struct Flight {
   coro::Duration second_delay{};  // after this
 };
 
-// The rate limit of a packet beside that of the link of `from`, in picoseconds for each byte; 0:
+// The rate limit of a packet beside that of the link of `from`, in femtoseconds for each byte; 0:
 // none. `response`: it carries data that `to` reads. Between rails, and back to the NIC itself, all
 // of its packets are slower: that congestion control would let others pass is not published.
 std::uint64_t Slowness(const Port& from, const Port& to, bool response);
