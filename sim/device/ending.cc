@@ -4,7 +4,9 @@
 #include <optional>
 
 #include "drydock/fabric/operation.h"
+#include "drydock/sim/device/completion_counters.h"
 #include "drydock/sim/device/flight.h"
+#include "drydock/sim/device/queue_pair.h"
 
 namespace drydock::sim {
 namespace {
@@ -69,6 +71,12 @@ void EndWherePlaced(Surroundings& around, NicState& nic, Operation& operation, E
     return EndUnanswered(around, operation, status);
   }
   Answer(around, nic, operation, status);
+}
+
+void CountAtTarget(const Operation& read) {
+  const QueuePair* target =
+      read.peer->queue_pairs.FindSame(read.destination_queue_pair, read.target_serial);
+  if (target != nullptr) target->counters.Count(CounterKind::kRemoteReads, false);
 }
 
 void FallSilent(Surroundings& around, Operation& operation) {

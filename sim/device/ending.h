@@ -29,6 +29,10 @@ void EndUnanswered(Surroundings& around, Operation& operation, EfaStatus status)
 // bytes are placed, `nic`.
 void EndWherePlaced(Surroundings& around, NicState& nic, Operation& operation, EfaStatus status);
 
+// All data of a read have been taken from the target's memory: its queue pair counts the read. Of a
+// target in another process nothing is counted here.
+void CountAtTarget(const Operation& read);
+
 // Its packets or its answer are lost: nothing comes back, and the initiator's patience begins to
 // run out.
 void FallSilent(Surroundings& around, Operation& operation);

@@ -124,6 +124,7 @@ void Nic::Transmit() {
 
 void Nic::OnAllPlaced(Operation& operation) {
   if (operation.kind == OperationKind::kRead) {
+    CountAtTarget(operation);
     return EndUnanswered(around_, operation, EfaStatus::kOk);
   }
   responder_.OnWritten(operation);

@@ -409,6 +409,34 @@ TEST(CounterTest, PlainWritesAndReadsOfPeersAreCountedByTheDeviceOrByNobody) {
   }
 }
 
+// Not when its request comes: a program that overwrites what was counted as read spoils the read.
+TEST(CounterTest, APeersReadIsCountedWhenItsBytesWereTaken) {
+  constexpr std::size_t kLength = 20000;
+  Lab lab(1, Counting());
+  lab.AllowFindings(sim::Check::kUseAfterDeregister);  // a region closes with a read under way
+  Side& a = lab.Add("a");
+  Side& b = lab.Add("b");
+  auto reads = Must(b.domain->OpenCounter());
+  Recount(b, {.remote_reads = reads.get()});
+  lab.Introduce();
+  Fill(b.Bytes(0, kLength), 1);
+  ASSERT_EQ(a.endpoint->Read(a.ReadFrom(b, 0, kLength, 1)), ErrorCode::kOk);
+  ASSERT_TRUE(lab.world().timeline().RunUntil([&] { return reads->Read() == 1; }, 1s));
+  EXPECT_TRUE(Holds(a.Bytes(0, kLength), 1));
+  EXPECT_EQ(lab.Take(a, 1).provider_error, 0);
+  // Its request was accepted, and its data are refused.
+  auto region = b.Register(0, kLength, Access::kAll);
+  fabric::ReadRequest read = a.ReadFrom(b, 0, kLength, 2);
+  read.source = {region->remote().address, region->remote().key};
+  const std::uint64_t before = b.nic.counters().rdma_read_resp_bytes;
+  ASSERT_EQ(a.endpoint->Read(read), ErrorCode::kOk);
+  ASSERT_TRUE(lab.world().timeline().RunUntil(
+      [&] { return b.nic.counters().rdma_read_resp_bytes > before; }, 1s));
+  EXPECT_THAT(region->Close(), IsOk());
+  EXPECT_EQ(lab.Take(a, 2).provider_error, 7);
+  EXPECT_EQ(reads->Read(), 1u);
+}
+
 // The driver counts an entry once, when it takes it out of the ring, whether a read of the queue or
 // of the counter makes it do so.
 TEST(CounterTest, SoftwareCountsWithTheReadingOfTheQueueOrOfTheCounter) {

@@ -193,7 +193,6 @@ void Responder::AcceptRead(Operation& operation, QueuePair& target) {
   }
   if (nic_.answers_nonsense) return Answer(around_, nic_, operation, EfaStatus::kOk);
   nic_.counters.rdma_read_resp_bytes += operation.length;
-  target.counters.Count(CounterKind::kRemoteReads, false);
   if (transmitter_.LeavesAtOnce(operation)) return transmitter_.SendAtOnce(operation, true);
   transmitter_.EnqueueResponse(operation.id);
 }
@@ -208,7 +207,6 @@ void Responder::OnWritten(Operation& operation) {
     return Answer(around_, nic_, operation, EfaStatus::kRemoteBadQueuePair);
   }
   nic_.counters.rdma_write_recv_bytes += operation.length;
-  target->counters.Count(CounterKind::kRemoteWrites, false);
   Announce(operation, *target);
 }
 
@@ -231,6 +229,7 @@ void Responder::Announce(Operation& operation, QueuePair& target) {
       completions_.Write(target, CompletionWriter::Queue::kReceive, completion, verdict);
     }
   }
+  target.counters.Count(CounterKind::kRemoteWrites, false);
   Answer(around_, nic_, operation, EfaStatus::kOk);
 }
 

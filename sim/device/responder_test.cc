@@ -408,6 +408,28 @@ TEST_F(ResponderTest, ImmediateTakesAReceiveWhereTheQueuePairWantsIt) {
   EXPECT_TRUE(write.ended);
 }
 
+// A counter of peers' writes counts completions: a write that waits, or fails, is none.
+TEST_F(ResponderTest, WriteIsCountedWhenItsImmediateIsThere) {
+  sim::QueuePairAttributes attributes{.unsolicited_immediates = false};
+  attributes.counters[static_cast<std::size_t>(CounterKind::kRemoteWrites)] = written;
+  QueuePair& asker = a.OpenQueuePair({.unsolicited_immediates = false});
+  QueuePair& target = b.OpenQueuePair(attributes);
+  Operation& fails = bench.Start(OperationKind::kWrite, asker, target, 100);
+  fails.has_immediate = true;
+  fails.rnr_retries = 0;
+  parts.responder.OnWritten(fails);
+  EXPECT_EQ(fails.status, 10);
+  EXPECT_EQ(written->value, 0u);
+  Operation& waits = bench.Start(OperationKind::kWrite, asker, target, 100);
+  waits.has_immediate = true;
+  parts.responder.OnWritten(waits);
+  EXPECT_EQ(written->value, 0u);
+  parts.responder.Ring(target, bench.Post(target, bench.ReceiveInto(3, inbox)));
+  parts.responder.OnRetry(waits);
+  EXPECT_TRUE(waits.ended);
+  EXPECT_EQ(written->value, 1u);
+}
+
 // Only a message is put there.
 TEST_F(ResponderTest, MemoryOfAReceiveThatAnImmediateTakesIsNotLookedAt) {
   QueuePair& asker = a.OpenQueuePair({.unsolicited_immediates = false});

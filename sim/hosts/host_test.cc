@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "drydock/coro/steady_clock.h"
 #include "drydock/coro/time.h"
+#include "drydock/sim/device/completion_counters.h"
 #include "drydock/sim/efa_status.h"
 #include "drydock/sim/hosts/testing/station.h"
 #include "drydock/sim/hosts/testing/workout.h"
@@ -139,6 +140,24 @@ TEST_P(HostTest, AReadBringsWhatIsThere) {
              {.operation = efa::Operation::kRead, .local = 8, .remote = 512, .length = 200000});
   EXPECT_EQ(a.StatusOf(read), 0);
   EXPECT_TRUE(a.Holds(8, 200000, 9));
+}
+
+TEST_P(HostTest, AReadIsCountedByTheProcessWhoseBytesItTakes) {
+  constexpr auto kReads = static_cast<std::size_t>(sim::CounterKind::kRemoteReads);
+  const auto ours = std::make_shared<sim::CounterCore>();
+  const auto theirs = std::make_shared<sim::CounterCore>();
+  StationOptions options = Options();
+  options.counters[kReads] = ours;
+  Station a(options);
+  options.counters[kReads] = theirs;
+  Station b(options);
+  b.Introduce(a.address().gid);
+  EXPECT_EQ(a.StatusOf(a.Post(b.address(),
+                              {.operation = efa::Operation::kRead, .remote = 8, .length = 200000})),
+            0);
+  const std::scoped_lock lock(a.host().mutex(), b.host().mutex());
+  EXPECT_EQ(ours->value, 0u);
+  EXPECT_EQ(theirs->value, 1u);
 }
 
 // No program can see their packets: a long operation takes as few messages as it can.

@@ -92,7 +92,9 @@ void Proxy::ForwardReadData(Operation& shadow, const Event& event) {
   if (status != EfaStatus::kOk) return Answer(around_, *shadow.peer, shadow, status);
   if (!port_.SendReadData(shadow, event.a, range)) return TryAgain(event);
   ++shadow.placed;
-  if (shadow.all_placed()) around_.EndOperation(shadow);  // the initiator counts, and knows its end
+  if (!shadow.all_placed()) return;
+  CountAtTarget(shadow);
+  around_.EndOperation(shadow);  // the initiator knows its end
 }
 
 // The caller of FallSilent may still look at the shadow: it leaves the table in an event of its

@@ -101,7 +101,7 @@ void Station::Open() {
                                           .receive_descriptors = 64,
                                           .rnr_retries = options_.rnr_retries,
                                           .unsolicited_immediates = options_.unsolicited_immediates,
-                                          .counters = {}}));
+                                          .counters = options_.counters}));
   producer_ =
       std::make_unique<efa::Producer>(queue_pair_->send.entries(), queue_pair_->send.max_batch());
   receive_producer_ = std::make_unique<efa::Producer>(queue_pair_->receive.descriptors(),

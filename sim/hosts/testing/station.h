@@ -16,6 +16,7 @@
 #include "drydock/fabric/efa_queue/cqe.h"
 #include "drydock/fabric/efa_queue/ring.h"
 #include "drydock/fabric/efa_queue/wqe.h"
+#include "drydock/sim/device/completion_counters.h"
 #include "drydock/sim/device/queue_pair.h"
 #include "drydock/sim/hosts/host.h"
 
@@ -41,6 +42,7 @@ struct StationOptions {
   sim::QueuePairType type = sim::QueuePairType::kSrd;
   std::uint32_t rnr_retries = sim::kRetryForEver;
   bool unsolicited_immediates = true;
+  sim::CounterSet counters;  // of its queue pair
   std::size_t memory_bytes = 1 << 20;
   // Applied by its devices; null: none.
   std::shared_ptr<fabric::faults::FaultEngine> faults;
