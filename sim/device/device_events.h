@@ -30,10 +30,12 @@ struct BytesPlaced {
   const QueuePair* target;
   std::uint32_t packet;  // its number
   Range range;           // of the payload
-  Range read;            // of the payload: read from its source now, if reads_source
-  bool second_copy;      // the packet has been placed before
-  bool rest_comes;       // other bytes of the packet are placed later
-  bool reads_source;     // false: they have left their source before
+  // As many bytes as there were before blocks were made whole (split.h): no address matters.
+  std::uint64_t cut_bytes;
+  Range read;         // of the payload: read from its source now, if reads_source
+  bool second_copy;   // the packet has been placed before
+  bool rest_comes;    // other bytes of the packet are placed later
+  bool reads_source;  // false: they have left their source before
   const ReceiveWork* receive = nullptr;  // of a message
   // Where they go: a range of pieces that are laid end to end.
   std::span<const Segment> memory;

@@ -45,7 +45,7 @@ class LogWriter final : public Observer {
                  .actor = bytes.nic.index(),
                  .packet = bytes.packet,
                  .operation = bytes.id.Pack(),
-                 .bytes = bytes.range.length});
+                 .bytes = bytes.cut_bytes});
   }
   void OnReported(const NicState& nic, const CompletionRing& /*ring*/,
                   const DeviceCompletion& completion, EntryFate fate) override {

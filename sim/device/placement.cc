@@ -119,19 +119,16 @@ void Placement::Place(Operation& operation, std::uint32_t flags) {
     if (!verdict.as_usual) return PlaceBySteps(operation, flags, range, verdict);
   }
   if (range.length > nic_.profile.device.mtu) return PlaceWhole(operation, flags, range);
-  if (nic_.profile.split_placement_one_in != 0) {
-    const Range last = LastOfPacket(nic_.profile, operation, range);
-    const auto later = last.length > 0
-                           ? DrawSplit(nic_.profile, operation, ForDraws(operation, flags))
-                           : std::nullopt;
-    if (later.has_value()) {
-      if (!Permits(operation, range)) return;  // a packet is refused as a whole
-      if (!PutPiece(operation, flags, Without(range, last), true)) return;
-      return around_.timeline.After(*later, nic_.actor, EventKind::kPlaceRest, flags,
-                                    operation.id.Pack());
-    }
+  const auto later = DrawSplit(nic_.profile, operation, ForDraws(operation, flags), range.length);
+  if (!later.has_value()) {
+    if (PutPiece(operation, flags, range, false)) PacketPlaced(operation);
+    return;
   }
-  if (PutPiece(operation, flags, range, false)) PacketPlaced(operation);
+  // A packet is refused as a whole.
+  if (!Permits(operation, PayloadOf(operation, flags, range))) return;
+  const Range last = LastPart(range);
+  if (!PutPiece(operation, flags, Without(range, last), true)) return;
+  around_.timeline.After(*later, nic_.actor, EventKind::kPlaceRest, flags, operation.id.Pack());
 }
 
 // An operation whose packets take no time, or a piece of several: from a random packet on to the
@@ -151,11 +148,19 @@ void Placement::PlaceWhole(Operation& operation, std::uint32_t flags, Range rang
 
 void Placement::PlaceRest(Operation& operation, std::uint32_t flags) {
   const Range packet = operation.PacketRange(PacketFlags::NumberOf(flags));
-  if (PutPiece(operation, flags, LastOfPacket(nic_.profile, operation, packet), false))
-    PacketPlaced(operation);
+  if (PutPiece(operation, flags, LastPart(packet), false)) PacketPlaced(operation);
 }
 
-bool Placement::PutPiece(Operation& operation, std::uint32_t flags, Range range, bool rest_comes) {
+Range Placement::PayloadOf(const Operation& operation, std::uint32_t flags, Range cut) const {
+  if (!nic_.profile.device.write_in_order_128) return cut;
+  const Range packet = operation.PacketRange(PacketFlags::NumberOf(flags));
+  if (operation.kind == OperationKind::kRead) return WholeBlocks(operation.local(), cut, packet);
+  const Segment remote = RemoteMemory(operation);
+  return WholeBlocks(std::span(&remote, 1), cut, packet);
+}
+
+bool Placement::PutPiece(Operation& operation, std::uint32_t flags, Range cut, bool rest_comes) {
+  const Range range = PayloadOf(operation, flags, cut);
   if (!Permits(operation, range)) return false;
   const bool read = operation.kind == OperationKind::kRead;
   const bool second_copy = (flags & PacketFlags::kSecondCopy) != 0;
@@ -172,6 +177,7 @@ bool Placement::PutPiece(Operation& operation, std::uint32_t flags, Range range,
                           .target = target_nic.queue_pairs.Find(operation.destination_queue_pair),
                           .packet = PacketFlags::NumberOf(flags),
                           .range = range,
+                          .cut_bytes = cut.length,
                           .read = range,
                           .second_copy = second_copy,
                           .rest_comes = rest_comes,
@@ -238,13 +244,12 @@ void Placement::PlaceMessage(Operation& operation, QueuePair& target, Landing la
     const PlacementVerdict verdict = around_.faults->OnPlacement(nic_, operation, all);
     if (!verdict.as_usual) return LandBySteps(operation, target, std::move(landing), verdict);
   }
-  const Range last = LastOfMessage(nic_.profile, operation.length);
-  const auto later =
-      last.length > 0 ? DrawSplit(nic_.profile, operation, PacketFlags::kOfMessage) : std::nullopt;
+  const auto later = DrawSplit(nic_.profile, operation, PacketFlags::kOfMessage, operation.length);
   if (!later.has_value()) {
     PutMessage(landing, &operation, target, all, false);
     return listener_.OnLanded(target, landing, &operation);
   }
+  const Range last = LastPart(all);
   PutMessage(landing, &operation, target, Without(all, last), true);
   landing.rest = last;
   const std::uint64_t number = Stage(operation, target, last.length, std::move(landing));
@@ -258,12 +263,20 @@ void Placement::PlaceBeginning(Operation& operation, const QueuePair& target,
   landing.receive = receive;
   landing.prefix = prefix;
   landing.operation = operation.id;
+  landing.completion.length_bytes = static_cast<std::uint32_t>(prefix + length);
   PutMessage(landing, &operation, target, {0, length}, false);
 }
 
 // From the sender's memory, or from the staged bytes of it.
 void Placement::PutMessage(const Landing& landing, Operation* operation, const QueuePair& target,
-                           Range range, bool rest_comes) {
+                           Range cut, bool rest_comes) {
+  const std::span<const Segment> memory = landing.receive.memory();
+  const std::uint64_t prefix = landing.prefix;
+  Range in_memory{prefix + cut.offset, cut.length};
+  if (nic_.profile.device.send_in_order_128) {
+    in_memory = WholeBlocks(memory, in_memory, {prefix, landing.completion.length_bytes - prefix});
+  }
+  const Range range{in_memory.offset - prefix, in_memory.length};
   const bool staged = !landing.staged.empty();
   const Segment carried = staged ? SegmentAt(reinterpret_cast<std::uint64_t>(landing.staged.data()),
                                              landing.staged.size(), 0)
@@ -276,14 +289,15 @@ void Placement::PutMessage(const Landing& landing, Operation* operation, const Q
                           .target = &target,
                           .packet = 0,
                           .range = range,
+                          .cut_bytes = cut.length,
                           // Bytes that are placed later leave the sender's memory now as well.
                           .read = rest_comes ? Range{0, operation->length} : range,
                           .second_copy = false,
                           .rest_comes = rest_comes,
                           .reads_source = !staged,
                           .receive = &landing.receive,
-                          .memory = landing.receive.memory(),
-                          .in_memory = {landing.prefix + range.offset, range.length}};
+                          .memory = memory,
+                          .in_memory = in_memory};
   // Bytes that have left their sender are in memory of our own.
   const Memory from{own ? std::span(&carried, 1) : operation->local(), range.offset,
                     own ? nic_ : operation->Reader()};

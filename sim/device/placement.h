@@ -80,7 +80,9 @@ class Placement {
   // Whether these bytes may be placed; if not, the operation ends.
   bool Permits(Operation& operation, Range range);
   // False when the operation has ended, or is silent.
-  bool PutPiece(Operation& operation, std::uint32_t flags, Range range, bool rest_comes);
+  bool PutPiece(Operation& operation, std::uint32_t flags, Range cut, bool rest_comes);
+  // Of a packet's bytes as they were cut, those that land.
+  Range PayloadOf(const Operation& operation, std::uint32_t flags, Range cut) const;
   void PacketPlaced(Operation& operation);
   void PlaceWhole(Operation& operation, std::uint32_t flags, Range range);
   void PlaceBySteps(Operation& operation, std::uint32_t flags, Range range,
@@ -88,8 +90,8 @@ class Placement {
   void Flip(const Operation& operation, const FlippedBits& bits);
 
   // --- Messages ---
-  void PutMessage(const Landing& landing, Operation* operation, const QueuePair& target,
-                  Range range, bool rest_comes);
+  void PutMessage(const Landing& landing, Operation* operation, const QueuePair& target, Range cut,
+                  bool rest_comes);
   std::uint64_t Stage(const Operation& operation, QueuePair& target, std::uint64_t length,
                       Landing landing);
   void LandBySteps(const Operation& operation, QueuePair& target, Landing landing,

@@ -6,10 +6,14 @@
 #include <functional>
 #include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "drydock/sim/device/split.h"
+#include "drydock/sim/events/event_log.h"
 #include "drydock/sim/memory/poison.h"
+#include "drydock/sim/memory/segment.h"
 #include "drydock/sim/testing/lab.h"
 #include "drydock/sim/testing/scene.h"
 #include "gtest/gtest.h"
@@ -443,6 +447,45 @@ TEST(SplitTest, AlignedBlocksStayWholeWhereTheDevicePromisesIt) {
     });
   }
   EXPECT_GE(split, kSeeds);
+}
+
+// A seed that fails with one heap fails with all.
+TEST(SplitTest, WhereABufferLiesChangesNoEvent) {
+  sim::Profile profile = CopyOf("p5");
+  profile.split_placement_one_in = 1;
+  for (const bool read : {false, true}) {
+    for (const std::size_t length : {8, 100, 2000, 20000}) {
+      const auto digest = [&](std::size_t offset) {
+        Lab lab(length, profile);
+        Side& a = lab.Add("a");
+        Side& b = lab.Add("b");
+        lab.Introduce();
+        EXPECT_EQ(read ? a.endpoint->Read(a.ReadFrom(b, offset, length, 1))
+                       : a.endpoint->Write(a.WriteTo(b, offset, length, 1)),
+                  ErrorCode::kOk);
+        EXPECT_TRUE(lab.Take(a, 1).ok());
+        return lab.world().digest();
+      };
+      const sim::Digest aligned = digest(0);
+      EXPECT_EQ(digest(16), aligned) << length;
+      EXPECT_EQ(digest(124), aligned) << length;
+    }
+  }
+}
+
+TEST(SplitTest, CutMovesToWhereItsBlockBegins) {
+  const sim::Segment memory[] = {{.address = 1000, .length = 100},
+                                 {.address = 4216, .length = 400}};
+  const auto whole = [&](sim::Range range, sim::Range all) {
+    const sim::Range moved = WholeBlocks(memory, range, all);
+    return std::pair(moved.offset, moved.length);
+  };
+  const sim::Range all{0, 500};
+  EXPECT_EQ(whole({60, 440}, all), std::pair(24ul, 476ul));    // address 1024
+  EXPECT_EQ(whole({110, 200}, all), std::pair(108ul, 128ul));  // 4224 to 4352
+  EXPECT_EQ(whole({0, 104}, all), std::pair(0ul, 100ul));      // its piece begins within the block
+  EXPECT_EQ(whole({60, 440}, {40, 460}), std::pair(40ul, 460ul));
+  EXPECT_EQ(whole({0, 60}, {0, 60}), std::pair(0ul, 60ul));
 }
 
 // ---- Twice ----

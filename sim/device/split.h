@@ -1,13 +1,20 @@
-// Whether the bytes of a packet reach memory in two steps, the end of them first.
+// Whether the bytes of a packet reach memory in two steps, the end of them first, and which bytes
+// land together.
+//
+// Cuts are made without regard to memory: at which moments something lands depends on no address.
+// Where the device promises that aligned blocks of 128 bytes land whole, a cut within one moves to
+// where the block begins.
 
 #ifndef DRYDOCK_SIM_DEVICE_SPLIT_H_
 #define DRYDOCK_SIM_DEVICE_SPLIT_H_
 
 #include <cstdint>
 #include <optional>
+#include <span>
 
 #include "drydock/coro/time.h"
 #include "drydock/sim/device/operation.h"
+#include "drydock/sim/memory/segment.h"
 #include "drydock/sim/profile/profile.h"
 
 namespace drydock::sim {
@@ -17,16 +24,17 @@ namespace PlacementWord {
 enum : unsigned { kSplit, kSplitDelay, kFirstRun };
 }
 
-// The piece of a message's bytes that lands last; empty when there is nothing to split. `profile`,
-// here and below: of the NIC that places.
-Range LastOfMessage(const Profile& profile, std::uint64_t length);
+// The part that lands last of the bytes of a packet, or of a message, where they land in two steps.
+constexpr Range LastPart(Range range) { return {range.offset, range.length / 2}; }
 
-// The same of a write, or of the data of a read.
-Range LastOfPacket(const Profile& profile, const Operation& operation, Range range);
-
-// How much later that is, where the packet with these PacketFlags lands in two steps.
+// How much later it lands, where the packet with these PacketFlags, and so many bytes, lands in two
+// steps. `profile`: of the NIC that places.
 std::optional<coro::Duration> DrawSplit(const Profile& profile, const Operation& operation,
-                                        std::uint32_t flags);
+                                        std::uint32_t flags, std::uint64_t bytes);
+
+// Bytes [range) of `memory`, which is laid end to end, when both cuts have moved to where aligned
+// blocks begin: a block lands with its last byte. The ends of `all`, in which the range is, stay.
+Range WholeBlocks(std::span<const Segment> memory, Range range, Range all);
 
 }  // namespace drydock::sim
 

@@ -22,11 +22,9 @@ struct Journey {
 };
 
 // From the packet's arrival until its last step.
-coro::Duration LastStep(const Profile& profile, const Operation& operation, Range range,
+coro::Duration LastStep(const Profile& profile, const Operation& operation, std::uint64_t bytes,
                         std::uint32_t flags) {
-  if (profile.split_placement_one_in == 0) return {};
-  if (LastOfPacket(profile, operation, range).length == 0) return {};
-  return DrawSplit(profile, operation, flags).value_or(coro::Duration{});
+  return DrawSplit(profile, operation, flags, bytes).value_or(coro::Duration{});
 }
 
 // Packets of this range, from number `packet` on. Each meets the same as it would alone: the link,
@@ -42,7 +40,6 @@ Journey Travel(Surroundings& around, NicState& from, NicState& to, const Operati
   for (; range.length > 0; ++packet) {
     const std::uint64_t payload = std::min<std::uint64_t>(profile.device.mtu, range.length);
     const std::uint64_t on_link = payload + profile.header_bytes;
-    const Range part{range.offset, payload};
     range = {range.offset + payload, range.length - payload};
     journey.sent = from.port.link.Send(on_link, ready, slowness);
     const Flight flight = around.wire.Send(from.port, to.port, operation.draws, purpose, packet,
@@ -57,9 +54,9 @@ Journey Travel(Surroundings& around, NicState& from, NicState& to, const Operati
     const bool copy = flight.twice && (response || operation.kind == OperationKind::kWrite);
     if (copy) ++to.counters.placed_twice;
     const std::uint32_t flags = packet | (response ? PacketFlags::kOfRead : 0);
-    coro::Duration placed = LastStep(to.profile, operation, part, flags);
+    coro::Duration placed = LastStep(to.profile, operation, payload, flags);
     if (copy) {
-      placed = std::max(placed, flight.second_delay + LastStep(to.profile, operation, part,
+      placed = std::max(placed, flight.second_delay + LastStep(to.profile, operation, payload,
                                                                flags | PacketFlags::kSecondCopy));
     }
     const coro::Duration way = journey.sent - around.timeline.now() + profile.dma_latency +
