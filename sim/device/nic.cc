@@ -164,7 +164,8 @@ Step Nic::Describe(const Operation& operation, const Event& event) const {
   const bool noticed = kind == EventKind::kAnswer || kind == EventKind::kLand ||
                        kind == EventKind::kRnrRetry || operation.kind == OperationKind::kSend ||
                        operation.has_immediate;
-  const Range range = operation.PacketRange(PacketFlags::NumberOf(event.a));
+  const Range range = placement_.PayloadOf(operation, event.a,
+                                           operation.PacketRange(PacketFlags::NumberOf(event.a)));
   const std::uint64_t local = operation.segments[0].address + range.offset;
   const std::uint64_t remote = operation.remote_address + range.offset;
   // At the machine where it happens.

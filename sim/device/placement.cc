@@ -153,10 +153,13 @@ void Placement::PlaceRest(Operation& operation, std::uint32_t flags) {
 
 Range Placement::PayloadOf(const Operation& operation, std::uint32_t flags, Range cut) const {
   if (!nic_.profile.device.write_in_order_128) return cut;
-  const Range packet = operation.PacketRange(PacketFlags::NumberOf(flags));
-  if (operation.kind == OperationKind::kRead) return WholeBlocks(operation.local(), cut, packet);
+  // Of another process only the packet's own bytes are sure to be here.
+  const Range all = operation.payload == nullptr
+                        ? Range{0, operation.length}
+                        : operation.PacketRange(PacketFlags::NumberOf(flags));
+  if (operation.kind == OperationKind::kRead) return WholeBlocks(operation.local(), cut, all);
   const Segment remote = RemoteMemory(operation);
-  return WholeBlocks(std::span(&remote, 1), cut, packet);
+  return WholeBlocks(std::span(&remote, 1), cut, all);
 }
 
 bool Placement::PutPiece(Operation& operation, std::uint32_t flags, Range cut, bool rest_comes) {

@@ -52,6 +52,9 @@ class Placement {
   // Its second step is due (EventKind::kPlaceRest): rights may have ended since the first one.
   void PlaceRest(Operation& operation, std::uint32_t flags);
 
+  // Of bytes of a packet as they were cut (split.h), those that land. `flags`: PacketFlags.
+  Range PayloadOf(const Operation& operation, std::uint32_t flags, Range cut) const;
+
   // A message for us. REQUIRES: the receive was consumed, and is valid.
   void PlaceMessage(Operation& operation, QueuePair& target, Landing landing);
   // The last step of one is due (EventKind::kLand), with the number of its landing.
@@ -81,8 +84,6 @@ class Placement {
   bool Permits(Operation& operation, Range range);
   // False when the operation has ended, or is silent.
   bool PutPiece(Operation& operation, std::uint32_t flags, Range cut, bool rest_comes);
-  // Of a packet's bytes as they were cut, those that land.
-  Range PayloadOf(const Operation& operation, std::uint32_t flags, Range cut) const;
   void PacketPlaced(Operation& operation);
   void PlaceWhole(Operation& operation, std::uint32_t flags, Range range);
   void PlaceBySteps(Operation& operation, std::uint32_t flags, Range range,
