@@ -44,11 +44,11 @@ Flight FlyAsPlanned(Surroundings& around, NicState& from, const NicState& to, Op
   return flight;
 }
 
-bool RetryPasses(Surroundings& around, const NicState& to, Operation& operation) {
-  NicState& from = *operation.initiator;
-  if (!around.wire.Passes(from.port, to.port)) return false;
-  if (around.faults == nullptr || from.elsewhere) return true;  // its own process knows its faults
-  return Depart(around, from, operation, DrawPurpose::kRequest).leaves;
+DepartureVerdict NoticeLeaves(Surroundings& around, NicState& from, const NicState& to,
+                              const Operation& operation, DrawPurpose purpose) {
+  if (!around.wire.Passes(from.port, to.port)) return {.leaves = false};
+  if (around.faults == nullptr || from.elsewhere) return {};  // its own process knows its faults
+  return Depart(around, from, operation, purpose);
 }
 
 }  // namespace drydock::sim

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "drydock/sim/device/fault_points.h"
 #include "drydock/sim/device/nic_state.h"
 #include "drydock/sim/device/operation.h"
 #include "drydock/sim/device/surroundings.h"
@@ -27,9 +28,10 @@ inline Flight Fly(Surroundings& around, NicState& from, const NicState& to, Oper
                           operation.undisturbed);
 }
 
-// Whether a packet of the operation's own that looks for a receive again gets from its initiator to
-// `to`.
-bool RetryPasses(Surroundings& around, const NicState& to, Operation& operation);
+// The fate of a packet by which an operation looks for a receive again (DrawPurpose::kRequest), or
+// hears that there is none (kAnswer), and which leaves `from` now.
+DepartureVerdict NoticeLeaves(Surroundings& around, NicState& from, const NicState& to,
+                              const Operation& operation, DrawPurpose purpose);
 
 }  // namespace drydock::sim
 

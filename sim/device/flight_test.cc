@@ -29,6 +29,9 @@ struct FlightTest : testing::Test {
   Flight Fly(DrawPurpose purpose = DrawPurpose::kRequest) {
     return sim::Fly(bench.around, a.state, b.state, operation, purpose, 0);
   }
+  sim::DepartureVerdict NoticeLeaves(DrawPurpose purpose = DrawPurpose::kRequest) {
+    return sim::NoticeLeaves(bench.around, a.state, b.state, operation, purpose);
+  }
 
   Bench bench;
   BenchNic& a = bench.AddNic();
@@ -107,29 +110,32 @@ TEST_F(FlightTest, LongestPauseOfAMachineCounts) {
   EXPECT_EQ(bench.around.paused_until.count(b.state.machine()), 0u);
 }
 
-TEST_F(FlightTest, RetryPassesWhereTheWireLetsIt) {
-  EXPECT_TRUE(sim::RetryPasses(bench.around, b.state, operation));
+TEST_F(FlightTest, NoticeLeavesWhereTheWireLetsIt) {
+  EXPECT_TRUE(NoticeLeaves().leaves);
   bench.UseFaults();
   bench.wire.Block(a.state.port, b.state.port);
-  EXPECT_FALSE(sim::RetryPasses(bench.around, b.state, operation));
+  EXPECT_FALSE(NoticeLeaves().leaves);
   EXPECT_TRUE(bench.faults.departures.empty());
 }
 
-TEST_F(FlightTest, RetryIsARequestThatAPlanMayKeepBack) {
+TEST_F(FlightTest, PlanMayKeepANoticeBack) {
   bench.UseFaults();
-  EXPECT_TRUE(sim::RetryPasses(bench.around, b.state, operation));
+  bench.faults.departure.delay = 3us;
+  EXPECT_TRUE(NoticeLeaves().leaves);
+  EXPECT_EQ(NoticeLeaves().delay, 3us);
   bench.faults.departure = {.machine = Machine::kNicDies, .leaves = false};
-  EXPECT_FALSE(sim::RetryPasses(bench.around, b.state, operation));
-  EXPECT_EQ(bench.faults.departures, (std::vector{DrawPurpose::kRequest, DrawPurpose::kRequest}));
+  EXPECT_FALSE(NoticeLeaves(DrawPurpose::kAnswer).leaves);
+  EXPECT_EQ(bench.faults.departures,
+            (std::vector{DrawPurpose::kRequest, DrawPurpose::kRequest, DrawPurpose::kAnswer}));
   bench.RunFor(0us);
   EXPECT_EQ(a.actor.Count(EventKind::kNicDies), 1u);
 }
 
-TEST_F(FlightTest, PlanOfAnotherProcessDecidesAboutItsOwnRetries) {
+TEST_F(FlightTest, PlanOfAnotherProcessDecidesAboutItsOwnNotices) {
   bench.UseFaults();
   bench.faults.departure.leaves = false;
   a.state.elsewhere = true;
-  EXPECT_TRUE(sim::RetryPasses(bench.around, b.state, operation));
+  EXPECT_TRUE(NoticeLeaves().leaves);
   EXPECT_TRUE(bench.faults.departures.empty());
 }
 

@@ -92,6 +92,7 @@ struct Operation {
   bool ended = false;              // nothing more is placed
   bool answered = false;           // the completion is on its way
   bool silent = false;             // no answer is on its way: the time-out runs, or will
+  bool asked_again = false;        // after a time-out it looks for its receive once more
   bool undisturbed = false;        // see sim/network/undisturbed.h
   bool faulted = false;            // a fault plan has something in store for it (fault_points.h)
   bool abroad = false;             // it has reached a NIC of another process, which may know of it

@@ -251,20 +251,23 @@ bool Requester::HasHeardFrom(const Operation& operation) const {
 void Requester::OnSilence(const Operation& operation) {
   const coro::Duration patience = HasHeardFrom(operation) ? nic_.profile.unresponsive_timeout
                                                           : nic_.profile.unreachable_timeout;
-  around_.timeline.After(patience, nic_.actor, EventKind::kTimeOut, 0, operation.id.Pack());
+  const bool over = operation.asked_again;  // it has run out, and looking once more was in vain
+  around_.timeline.After(over ? coro::Duration{} : patience, nic_.actor, EventKind::kTimeOut, 0,
+                         operation.id.Pack());
 }
 
 // A message that waits for its receive is asked for over and over: a way that was blocked meanwhile
 // costs it nothing. It looks for its receive once more.
-bool Requester::AsksAgain(const Operation& operation) {
+bool Requester::AsksAgain(Operation& operation) {
   NicState* const peer = operation.peer;
-  if (peer == nullptr || operation.ended || !peer->alive()) return false;
+  if (peer == nullptr || operation.ended || operation.asked_again || !peer->alive()) return false;
   const bool passes =
       around_.wire.Passes(nic_.port, peer->port) && around_.wire.Passes(peer->port, nic_.port);
   if (!passes) return false;
   QueuePair* target =
       peer->queue_pairs.Find(operation.destination_queue_pair, operation.destination_qkey);
   if (target == nullptr || std::erase(target->waiting, operation.id) == 0) return false;
+  operation.asked_again = true;
   around_.timeline.After(peer->profile.rnr_delay, peer->actor, EventKind::kRnrRetry, 0,
                          operation.id.Pack());
   return true;

@@ -87,7 +87,7 @@ class Requester {
   void CountDown(const Transmitter::Served& served);
   void Complete(const Operation& operation);
   bool HasHeardFrom(const Operation& operation) const;
-  bool AsksAgain(const Operation& operation);
+  bool AsksAgain(Operation& operation);
 
   NicState& nic_;
   Surroundings& around_;

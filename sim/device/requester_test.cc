@@ -423,6 +423,26 @@ TEST(RequesterTest, PatienceIsThatWithAPeerThatWasHeardFromOrNever) {
   }
 }
 
+TEST(RequesterTest, MessageThatWaitsForItsReceiveIsAskedForOnceMore) {
+  Ends ends;
+  Operation& operation = ends.bench.Start(OperationKind::kSend, ends.from, ends.to, 100);
+  ends.to.waiting.push_back(operation.id);
+  ends.parts.requester.OnSilence(operation);
+  ends.parts.requester.OnTimeOut(operation);
+  EXPECT_FALSE(operation.ended);
+  EXPECT_TRUE(ends.to.waiting.empty());
+  ends.bench.RunFor(10ms);
+  EXPECT_EQ(ends.b.actor.Count(EventKind::kRnrRetry), 1u);
+  // And that gets no answer either.
+  ends.to.waiting.push_back(operation.id);
+  ends.a.actor.events.clear();
+  ends.parts.requester.OnSilence(operation);
+  ends.bench.RunFor(0us);
+  EXPECT_EQ(ends.a.actor.Count(EventKind::kTimeOut), 1u);
+  ends.parts.requester.OnTimeOut(operation);
+  EXPECT_EQ(operation.status, 15);
+}
+
 TEST(RequesterTest, TimeOutAfterTheAnswerIsNothing) {
   Ends ends;
   Operation& operation = ends.bench.Start(OperationKind::kWrite, ends.from, ends.to, 100);

@@ -247,8 +247,8 @@ void Responder::Ring(QueuePair& queue_pair, std::uint32_t counter) {
   for (const OperationId id : std::exchange(queue_pair.waiting, {})) RetryLater(id);
 }
 
-void Responder::RetryLater(OperationId operation) {
-  around_.timeline.After(nic_.profile.rnr_delay, nic_.actor, EventKind::kRnrRetry, 0,
+void Responder::RetryLater(OperationId operation, coro::Duration more) {
+  around_.timeline.After(nic_.profile.rnr_delay + more, nic_.actor, EventKind::kRnrRetry, 0,
                          operation.Pack());
 }
 
@@ -266,37 +266,50 @@ void Responder::AwaitReceive(const Operation& operation, QueuePair& target) {
 void Responder::NoReceive(Operation& operation, QueuePair& target) {
   ++nic_.counters.rx_drops;
   const bool for_ever = operation.rnr_retries == kRetryForEver;
+  const bool again = for_ever || operation.rnr_attempts++ < operation.rnr_retries;
+  if (!again) return Answer(around_, nic_, operation, EfaStatus::kRemoteNotReady);
   if (for_ever) AwaitReceive(operation, target);  // and an idle world stays idle
-  if (!around_.wire.Passes(nic_.port, operation.initiator->port)) {
+  const DepartureVerdict answer =
+      NoticeLeaves(around_, nic_, *operation.initiator, operation, DrawPurpose::kAnswer);
+  if (!answer.leaves) {
     return FallSilent(around_, operation);  // the initiator does not hear that we are not ready
   }
-  if (for_ever) return;  // the next receive wakes it: it needs no timer
-  if (operation.rnr_attempts++ < operation.rnr_retries) {
-    RetryLater(operation.id);
-  } else {
-    Answer(around_, nic_, operation, EfaStatus::kRemoteNotReady);
-  }
+  operation.asked_again = false;
+  // Otherwise the next receive wakes it: it needs no timer.
+  if (!for_ever) RetryLater(operation.id, answer.delay);
 }
 
 // A retry sends the operation's last packet again: the way from the initiator has to be open.
 void Responder::OnRetry(Operation& operation) {
   NicState& initiator = *operation.initiator;
   if (!initiator.alive()) return;
-  const bool passes = RetryPasses(around_, nic_, operation);
+  const DepartureVerdict packet =
+      NoticeLeaves(around_, initiator, nic_, operation, DrawPurpose::kRequest);
   const std::uint64_t piece = operation.PacketRange(operation.packets - 1).length;
   const std::uint64_t before = PacketsInPiece(nic_.profile, piece) - 1;
   const std::uint64_t bytes = piece - before * nic_.profile.device.mtu;
   initiator.counters.Sent(1, bytes, nic_.profile.header_bytes);
-  QueuePair* target =
-      nic_.queue_pairs.Find(operation.destination_queue_pair, operation.destination_qkey);
-  if (!passes) {
+  if (!packet.leaves) {
+    QueuePair* target =
+        nic_.queue_pairs.Find(operation.destination_queue_pair, operation.destination_qkey);
     const bool for_ever = operation.rnr_retries == kRetryForEver;
     if (for_ever && target != nullptr) AwaitReceive(operation, *target);
     return FallSilent(around_, operation);
   }
+  initiator.counters.Retransmitted(packet.retransmissions, bytes, nic_.profile.header_bytes);
+  if (packet.delay == coro::Duration::zero()) return OnRetried(operation, bytes);
+  around_.deferred.After(packet.delay, [this, id = operation.id, bytes] {
+    Operation* found = around_.operations.Find(id);
+    if (found == nullptr || found->ended) return;
+    nic_.alive() ? OnRetried(*found, bytes) : FallSilent(around_, *found);
+  });
+}
+
+void Responder::OnRetried(Operation& operation, std::uint64_t bytes) {
   nic_.counters.Received(1, bytes, nic_.profile.header_bytes);
   if (operation.kind != OperationKind::kWrite) return OnPacket(operation, 0);
-  target = nic_.queue_pairs.FindSame(operation.destination_queue_pair, operation.target_serial);
+  QueuePair* target =
+      nic_.queue_pairs.FindSame(operation.destination_queue_pair, operation.target_serial);
   if (target == nullptr || target->state != QueuePairState::kReadyToSend) {
     return Answer(around_, nic_, operation, EfaStatus::kRemoteBadQueuePair);
   }

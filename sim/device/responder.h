@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "drydock/coro/time.h"
 #include "drydock/sim/device/completion_writer.h"
 #include "drydock/sim/device/landing.h"
 #include "drydock/sim/device/nic_state.h"
@@ -73,7 +74,10 @@ class Responder {
   bool TakeReceive(QueuePair& target, ReceiveWork& receive);
   void Consume(QueuePair& target, const ReceiveWork& receive);
   void RefuseReceive(QueuePair& target, const ReceiveWork& receive, EfaStatus status);
-  void RetryLater(OperationId operation);
+  // `more`: beside the profile's delay.
+  void RetryLater(OperationId operation, coro::Duration more = {});
+  // The packet of one that looks for a receive again is here, of so many bytes.
+  void OnRetried(Operation& operation, std::uint64_t bytes);
   // Operations that wait for a receive, and for which this is true.
   template <typename Concerned>
   void SilenceWaiting(const Concerned& concerned);

@@ -340,6 +340,29 @@ TEST_F(ResponderTest, RetryIsAPacketOfTheInitiator) {
   EXPECT_EQ(a.state.counters.tx_bytes, 328u);
 }
 
+TEST_F(ResponderTest, PlanKeepsARetryBackUntilItMayLeave) {
+  bench.UseFaults();
+  bench.faults.departure.delay = 3us;
+  bench.faults.departure.retransmissions = 1;
+  PostReceive(3);
+  Operation& message = Start(OperationKind::kSend);
+  parts.responder.OnRetry(message);
+  EXPECT_TRUE(parts.listener.landed.empty());
+  EXPECT_EQ(a.state.counters.retrans_pkts, 1u);
+  bench.RunFor(3us);
+  EXPECT_EQ(parts.listener.landed.size(), 1u);
+  EXPECT_EQ(counters.rx_bytes, 164u);
+}
+
+TEST_F(ResponderTest, PlanKeepsTheInitiatorFromHearingThatATargetIsNotReady) {
+  bench.UseFaults();
+  bench.faults.departure.leaves = false;
+  Operation& message = Start(OperationKind::kSend);
+  EXPECT_EQ(Arrive(message), -1);
+  EXPECT_TRUE(message.silent);
+  EXPECT_EQ(bench.faults.departures, std::vector{sim::DrawPurpose::kAnswer});
+}
+
 // ---- Reads and writes ----
 
 TEST_F(ResponderTest, DataOfAReadAreSentWhenAllOfItsSourceMayBeRead) {

@@ -107,6 +107,49 @@ TEST(LinkBlockedTest, PeerIsTheHowManiethOfTheVector) {
   scene.ExpectHealed();
 }
 
+// It has asked its peer already, and looks for its receive while nothing passes.
+TEST(LinkBlockedTest, EndsAMessageThatWaitsForItsReceive) {
+  FaultRule rule = At(Rule(Fault::kLinkBlocked), "a/rdmap79s0");
+  rule.when.window = fabric::faults::Window{.from = 1ms};
+  FaultScene scene({rule});
+  scene.Write(1, 64);
+  EXPECT_EQ(scene.StatusOf(1), 0);
+  ASSERT_EQ(scene.a.endpoint->Send(scene.a.SendTo(scene.b, 0, 64, 2)), ErrorCode::kOk);
+  scene.lab.world().timeline().RunFor(2ms);
+  ASSERT_EQ(scene.b.endpoint->Recv(scene.b.RecvAt(8192, 64, 3)), ErrorCode::kOk);
+  EXPECT_EQ(scene.StatusOf(2), 13);
+  EXPECT_TRUE(IsZero(scene.b.Bytes(8192, 64)));
+  scene.engine->Heal();
+  ASSERT_EQ(scene.a.endpoint->Send(scene.a.SendTo(scene.b, 0, 64, 4)), ErrorCode::kOk);
+  EXPECT_EQ(scene.lab.Take(scene.b, 3).provider_error, 0);  // the receive is still there
+  EXPECT_EQ(scene.StatusOf(4), 0);
+  scene.ExpectHealed();
+}
+
+TEST(LinkBlockedTest, NobodyHearsThatATargetIsNotReady) {
+  FaultScene scene({At(Rule(Fault::kLinkBlocked), "b/rdmap79s0")});
+  ASSERT_EQ(scene.a.endpoint->Send(scene.a.SendTo(scene.b, 0, 64, 1)), ErrorCode::kOk);
+  EXPECT_EQ(scene.StatusOf(1), 15);
+  scene.ExpectHealed();
+}
+
+TEST(LinkFlapTest, AMessageThatWaitsForItsReceiveLooksForItWhenTheLinkIsUpAgain) {
+  FaultRule rule = At(Rule(Fault::kLinkFlap), "a/rdmap79s0");
+  rule.parameters.up = 1ms;
+  rule.parameters.down = 10ms;
+  FaultScene scene({rule});
+  Fill(scene.a.Bytes(0, 64), 1);
+  ASSERT_EQ(scene.a.endpoint->Send(scene.a.SendTo(scene.b, 0, 64, 1)), ErrorCode::kOk);
+  scene.lab.world().timeline().RunFor(2ms);
+  ASSERT_EQ(scene.b.endpoint->Recv(scene.b.RecvAt(8192, 64, 2)), ErrorCode::kOk);
+  EXPECT_EQ(scene.lab.Take(scene.b, 2).provider_error, 0);
+  EXPECT_GE(scene.lab.world().timeline().elapsed(), 11ms);
+  EXPECT_LT(scene.lab.world().timeline().elapsed(), 11200us);
+  EXPECT_TRUE(Holds(scene.b.Bytes(8192, 64), 1));
+  EXPECT_EQ(scene.StatusOf(1), 0);
+  scene.ExpectHealed();
+}
+
 TEST(LinkFlapTest, PacketsWaitUntilItIsUpAgain) {
   FaultRule rule = At(Rule(Fault::kLinkFlap), "a/rdmap79s0");
   rule.parameters.up = 1ns;
