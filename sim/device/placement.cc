@@ -152,7 +152,7 @@ void Placement::PlaceRest(Operation& operation, std::uint32_t flags) {
 }
 
 Range Placement::PayloadOf(const Operation& operation, std::uint32_t flags, Range cut) const {
-  if (!nic_.profile.device.write_in_order_128) return cut;
+  if (!nic_.profile.device.data_polling_128) return cut;
   // Of another process only the packet's own bytes are sure to be here.
   const Range all = operation.payload == nullptr
                         ? Range{0, operation.length}
@@ -276,7 +276,7 @@ void Placement::PutMessage(const Landing& landing, Operation* operation, const Q
   const std::span<const Segment> memory = landing.receive.memory();
   const std::uint64_t prefix = landing.prefix;
   Range in_memory{prefix + cut.offset, cut.length};
-  if (nic_.profile.device.send_in_order_128) {
+  if (nic_.profile.device.data_polling_128) {
     in_memory = WholeBlocks(memory, in_memory, {prefix, landing.completion.length_bytes - prefix});
   }
   const Range range{in_memory.offset - prefix, in_memory.length};

@@ -21,9 +21,9 @@ GpuModel H200() { return {"NVIDIA H200", "10de:2335"}; }
 // How the device and its network behave.
 Profile P5Device() {
   Profile profile = EfaProfile();
-  // Reported by the device since August 2024 (aws/aws-ofi-nccl pull request 516): then no packet of
-  // a write lands twice. Before that, they did (pull request 280).
-  profile.device.write_in_order_128 = true;
+  // Reported by the device since August 2024 (aws/aws-ofi-nccl pull request 516): then no packet
+  // lands twice. Before that, those of writes did (pull request 280).
+  profile.device.data_polling_128 = true;
 
   // 15.75 GB/s, the link that the captured tree shows.
   profile.dma_gbps = 126;

@@ -95,9 +95,9 @@ struct DeviceAttributes {
   bool rdma_write = true;
   bool rnr_retry = true;               // the number of receiver-not-ready retries can be set
   bool unsolicited_write_recv = true;  // an immediate of a write needs no posted receive
-  bool data_polling_128 = false;       // CQ_DATA_POLLING_128 of the device
-  bool send_in_order_128 = false;      // aligned 128-byte blocks of a receive land once, in order
-  bool write_in_order_128 = false;     // the same for writes
+  // Aligned blocks of 128 bytes land once, and in order, whatever writes, reads or sends them: the
+  // device has one bit (linux-rdma/rdma-core providers/efa/verbs.c, efa_query_qp_data_in_order).
+  bool data_polling_128 = false;
 };
 
 // How long something takes: a fixed part, a part drawn evenly from [0, jitter], and, once in

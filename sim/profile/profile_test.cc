@@ -196,7 +196,7 @@ TEST_P(EveryProfileTest, RemoteMemoryAccessNeedsReadAndWrite) {
 }
 
 TEST_P(EveryProfileTest, BytesLandOnceWhereTheDeviceSaysSo) {
-  if (device().write_in_order_128) {
+  if (device().data_polling_128) {
     EXPECT_EQ(profile().duplicate_one_in, 0u);
   }
 }
@@ -383,7 +383,7 @@ TEST(ProfileTest, P5enHasFourNicsForTwoGpus) {
               ElementsAre("0000:59:00.0", "0000:5a:00.0", "0000:72:00.0", "0000:73:00.0",
                           "0000:8b:00.0", "0000:8c:00.0", "0000:a4:00.0", "0000:a5:00.0"));
   EXPECT_GT(p5en.duplicate_one_in, 0u);
-  EXPECT_FALSE(p5en.device.write_in_order_128);
+  EXPECT_FALSE(p5en.device.data_polling_128);
 }
 
 // aws/aws-ofi-nccl tests/unit/fixtures/topology/p6-b200/topology.xml.

@@ -419,18 +419,13 @@ int ibv_destroy_qp(ibv_qp* ibv) {
 }
 
 // EFA promises no order of a whole message. The order of aligned blocks of 128 bytes, where the
-// device has it, is told to callers that ask for all capabilities.
-int ibv_query_qp_data_in_order(ibv_qp* queue_pair, ibv_wr_opcode operation, std::uint32_t flags) {
+// device has it, is told to callers that ask for all capabilities, whatever operation they name.
+int ibv_query_qp_data_in_order(ibv_qp* queue_pair, ibv_wr_opcode /*operation*/,
+                               std::uint32_t flags) {
   using namespace drydock::sim::verbs;  // NOLINT(build/namespaces)
   if ((flags & kInOrderReturnCaps) == 0) return 0;
   const drydock::sim::DeviceAttributes& device = QueuePairOf(queue_pair).owner().profile().device;
-  bool in_order = device.data_polling_128;
-  if (operation == IBV_WR_SEND || operation == IBV_WR_SEND_WITH_IMM) {
-    in_order = in_order || device.send_in_order_128;
-  } else if (operation == IBV_WR_RDMA_WRITE || operation == IBV_WR_RDMA_WRITE_WITH_IMM) {
-    in_order = in_order || device.write_in_order_128;
-  }
-  return in_order ? static_cast<int>(kInOrderAligned128) : 0;
+  return device.data_polling_128 ? static_cast<int>(kInOrderAligned128) : 0;
 }
 
 }  // extern "C"
