@@ -491,6 +491,44 @@ TEST(CounterTest, CompletionsThatACounterTookSurviveAnotherEndpoint) {
   EXPECT_EQ(writes->Read(), 2u);
 }
 
+// As many as libfabric takes at once.
+TEST(CounterTest, AReadOfASoftwareCounterTakesFiftyEntries) {
+  Lab lab(1);
+  Side& a = lab.Add("a");
+  Side& b = lab.Add("b");
+  auto writes = Must(a.domain->OpenCounter());
+  Recount(a, {.writes = writes.get()});
+  lab.Introduce();
+  for (int i = 0; i < 60; ++i) {
+    ASSERT_EQ(a.endpoint->Write(a.WriteTo(b, 0, 64, 1)), ErrorCode::kOk);
+  }
+  lab.world().timeline().RunFor(10ms);
+  EXPECT_EQ(writes->Read(), 50u);
+  EXPECT_EQ(writes->Read(), 60u);
+}
+
+// A program that reads nothing but the device's counter lets its queue overrun.
+TEST(CounterTest, AReadOfTheDevicesCounterTakesNoEntries) {
+  for (const bool device : {true, false}) {
+    SCOPED_TRACE(device ? "device" : "software");
+    sim::Profile profile = device ? Counting() : Small();
+    profile.device.cq_doorbell = true;  // four entries stay
+    Lab lab(1, profile);
+    Side& a = lab.Add("a", {.queue_depth = 4});
+    Side& b = lab.Add("b");
+    auto writes = Must(a.domain->OpenCounter());
+    Recount(a, {.writes = writes.get()});
+    lab.Introduce();
+    for (std::uint64_t i = 1; i <= 6; ++i) {
+      ASSERT_EQ(a.endpoint->Write(a.WriteTo(b, 0, 64, i)), ErrorCode::kOk);
+      lab.world().timeline().RunFor(10ms);
+      EXPECT_EQ(writes->Read(), i);
+    }
+    EXPECT_EQ(a.nic.counters().completions_lost, device ? 2u : 0u);
+    if (device) lab.ExpectFinding(sim::Check::kCompletionQueueCapacity, 2);
+  }
+}
+
 TEST(CounterTest, FlushedWorkCountsAsFailedFetchedOrNot) {
   Lab lab(1, Counting());
   Side& a = lab.Add("a");

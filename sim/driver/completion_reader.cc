@@ -1,6 +1,7 @@
 // Turns an entry that the device wrote into a program's completion: finds the endpoint and the
 // request, frees their slots, and fills in the completion. One file, so that it is one loop.
 
+#include <cstdint>
 #include <memory>
 
 #include "drydock/fabric/efa_queue/cqe.h"
@@ -127,10 +128,10 @@ std::size_t QueueCore::TakeSome(std::span<fabric::Completion> completions) {
   return static_cast<std::size_t>(next - completions.data());
 }
 
-void QueueCore::Stage() {
+void QueueCore::Stage(std::size_t most) {
   efa::Completion entry;
   SimEndpoint* owner = nullptr;
-  while (TakeEntry(entry, owner)) {
+  for (; most > 0 && TakeEntry(entry, owner); --most) {
     if (owner != nullptr) staged.push_back(entry);
   }
 }
@@ -138,7 +139,7 @@ void QueueCore::Stage() {
 void QueueCore::Forget(std::uint16_t queue_pair) {
   endpoints[queue_pair] = nullptr;
   std::erase_if(kept, [&](const Kept& entry) { return entry.queue_pair == queue_pair; });
-  Stage();
+  Stage(SIZE_MAX);
   for (; !staged.empty(); staged.pop_front()) {
     const efa::Completion& entry = staged.front();
     SimEndpoint* endpoint = OwnerOf(entry, *this);

@@ -11,6 +11,10 @@
 namespace drydock::sim {
 namespace {
 
+// libfabric polls so many entries of a device's queue into its own, for a reader of a counter
+// (ofiwg/libfabric prov/efa/src/efa_cntr.c, efa_cntr_progress; its efa_cq_read_size).
+constexpr std::size_t kEntriesAtOnce = 50;
+
 absl::StatusOr<DomainCounter::Word> WordAt(DomainCore& domain, fabric::MemoryRequest where) {
   if (where.data == nullptr) return DomainCounter::Word{};
   if (where.length_bytes < fabric::kCounterWordBytes ||
@@ -90,7 +94,7 @@ void DomainCounter::AddQueue(const std::shared_ptr<QueueCore>& queue) {
 
 void DomainCounter::Progress() {
   std::erase_if(queues_, [](const auto& queue) { return queue.expired(); });
-  for (const auto& queue : queues_) queue.lock()->Stage();
+  for (const auto& queue : queues_) queue.lock()->Stage(kEntriesAtOnce);
 }
 
 }  // namespace drydock::sim

@@ -46,9 +46,10 @@ class DomainCounter {
   std::uint64_t value() const { return successes_.pinned != nullptr ? 0 : core_->value; }
   std::uint64_t errors() const { return failures_.pinned != nullptr ? 0 : core_->errors; }
 
-  // A queue of an endpoint that raises it: a read of the counter makes progress there.
+  // A queue of an endpoint for which the driver raises it: a read of the counter makes progress
+  // there.
   void AddQueue(const std::shared_ptr<QueueCore>& queue);
-  // Stages the entries in the queues.
+  // Stages entries of those queues.
   void Progress();
 
  private:

@@ -36,10 +36,9 @@ struct QueueCore {
     return TakeSome(completions);
   }
 
-  // Moves the entries in the ring to `staged`, where Take finds them, because a program reads a
-  // counter. libfabric's provider polls the device's queue into its own for the same reason
-  // (ofiwg/libfabric prov/efa/src/efa_cntr.c, efa_cntr_progress). Request slots stay taken.
-  void Stage();
+  // Moves up to `most` entries from the ring to `staged`, where Take finds them. Request slots stay
+  // taken until it does: fabric/libfabric, too, keeps a request until its completion was read.
+  void Stage(std::size_t most);
 
   // To be called before an endpoint closes. Drops its completions, because its queue pair number
   // and request ids will be reused, and keeps those of the other endpoints.

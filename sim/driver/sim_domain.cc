@@ -78,6 +78,9 @@ absl::StatusOr<Counted> CountersOf(const fabric::CounterBindings& bindings,
     const std::shared_ptr<DomainCounter>& core = counter->core();
     counted.all.push_back(core);
     (core->in_device() ? counted.by_device : counted.by_driver)[i] = core->core();
+    // The device's own is read without a look into a queue (ofiwg/libfabric
+    // prov/efa/src/efa_hw_cntr.c, efa_hw_cntr_read).
+    if (core->in_device()) continue;
     for (const auto& queue : {sends, receives}) core->AddQueue(queue);
   }
   return counted;

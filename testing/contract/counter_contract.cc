@@ -88,7 +88,8 @@ TEST_F(CounterContract, CompletionsCanBeReadAllTheSame) {
   EXPECT_TRUE(Take(initiator_, 1).ok());
 }
 
-// And must be: only reading frees the slots of a queue.
+// And must be: only reading frees the slots of a queue. (The device's slots are free when libfabric
+// has read the device's queue for a counter's reader; that of the request is not.)
 TEST_F(CounterContract, CountersFreeNoSlots) {
   Connect();
   ErrorCode error = ErrorCode::kOk;
