@@ -33,6 +33,7 @@ ln -s "$PWD/bin/drydock" "$work/linked"
 "$work/linked" efa-run --quiet --nics=1 --fabric="packages-$RANDOM" sh -c 'echo "$LD_PRELOAD"' | grep -q '/lib/drydock/libdrydock_verbs.so' ||
   fail "efa-run does not find its library"
 for plan in share/drydock/plans/*.json; do bin/efa-run --quiet --nics=1 --faults="$plan" true || fail "$plan"; done
+for run in --digest --seeds=1..2; do bin/efa-run --quiet --nics=1 "$run" true || fail "efa-run $run: no virtual time"; done
 bin/drydock write --num-pages=2 --trace="$work/t.json" >"$work/write.log" || fail "bin/drydock write"
 grep -q 'Data is correct' "$work/write.log" || fail "bin/drydock write says: $(cat "$work/write.log")"
 status=0

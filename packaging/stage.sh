@@ -35,9 +35,10 @@ stage() {  # PACKAGE FOLDER VERSION DATE
 }
 
 stage_drydock_efa_run() {  # FOLDER VERSION DATE
-  local plan
-  strip_into sim/verbs/efa-run "$1/lib/drydock/efa-run"
-  strip_into sim/verbs/libdrydock_verbs.so "$1/lib/drydock/libdrydock_verbs.so"
+  local file plan
+  for file in sim/verbs/{efa-run,libdrydock_verbs.so} sim/virtual_time/libdrydock_time.so; do
+    strip_into "$file" "$1/lib/drydock/$(basename "$file")"
+  done
   mkdir -p "$1/bin"
   ln -s ../lib/drydock/efa-run "$1/bin/efa-run"
   for plan in packaging/plans/*.json; do put 644 "$plan" "$1/share/drydock/plans/$(basename "$plan")"; done
