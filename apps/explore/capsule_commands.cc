@@ -1,5 +1,8 @@
 #include "drydock/apps/explore/capsule_commands.h"
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -16,6 +19,7 @@
 #include "drydock/sim/explore/capsule_json.h"
 #include "drydock/sim/explore/strategy/strategy.h"
 #include "drydock/sim/explore/traced_run.h"
+#include "drydock/sim/hosts/private_folder.h"
 #include "nlohmann/json.hpp"
 
 namespace drydock::apps {
@@ -91,7 +95,8 @@ std::string FreeName(const std::string& name, const std::string& capsule) {
 std::string DefaultCapsuleFolder() {
   std::error_code error;
   const std::filesystem::path folder = std::filesystem::temp_directory_path(error);
-  return ((error ? std::filesystem::path("/tmp") : folder) / "drydock-capsules").string();
+  const std::string name = absl::StrCat("drydock-capsules-", geteuid());
+  return ((error ? std::filesystem::path("/tmp") : folder) / name).string();
 }
 
 std::vector<FailedRun> FailuresOf(const sim::explore::ExploreOptions& options,
@@ -138,9 +143,16 @@ std::vector<FailedRun> FailuresOf(const sim::explore::SweepOptions& options,
 }
 
 absl::Status MakeCapsuleFolder(const std::string& folder) {
+  if (folder == DefaultCapsuleFolder()) {  // among those of other users
+    const absl::Status made = sim::MakePrivateFolder(folder);
+    return made.ok() ? made : absl::InvalidArgumentError(made.message());
+  }
   std::error_code error;
   std::filesystem::create_directories(folder, error);
-  if (!error && std::filesystem::is_directory(folder, error)) return absl::OkStatus();
+  if (!error && std::filesystem::is_directory(folder, error)) {
+    if (access(folder.c_str(), W_OK | X_OK) == 0) return absl::OkStatus();
+    error = std::error_code(errno, std::generic_category());
+  }
   const std::string why = error ? error.message() : "it is a file";
   return absl::InvalidArgumentError(absl::StrCat("--capsules=", folder, ": ", why));
 }

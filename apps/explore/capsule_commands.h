@@ -21,7 +21,7 @@
 
 namespace drydock::apps {
 
-// Where capsules go when no folder is named: in the folder for temporary files.
+// Where capsules go when no folder is named: a folder of this user's among temporary files.
 std::string DefaultCapsuleFolder();
 
 // A run that failed.
@@ -43,7 +43,8 @@ std::vector<FailedRun> FailuresOf(const sim::explore::SweepOptions& options,
 // Path by FailedRun::number.
 using CapsulePaths = std::map<std::uint64_t, std::string>;
 
-// kInvalidArgument: it is not there, and cannot be made.
+// kInvalidArgument: it is not there and cannot be made, or it takes no file; or it is the default
+// one, and others can write to it.
 absl::Status MakeCapsuleFolder(const std::string& folder);
 
 // Runs each of them once more and writes its capsule into `folder`, which is made where it does not

@@ -53,7 +53,7 @@
 
 ABSL_FLAG(std::string, capsules, "",
           "Folder for a capsule of each of the first failures: a file that --replay and --shrink "
-          "take. Without it: drydock-capsules, beside temporary files. none: none.");
+          "take. Without it: drydock-capsules-UID, among temporary files. none: none.");
 ABSL_FLAG(std::string, replay, "", "Run this capsule, and report differences.");
 ABSL_FLAG(std::string, shrink, "",
           "Make this capsule's failure as small as possible, and explain it.");
@@ -287,15 +287,16 @@ int ShrinkFile(const std::string& path) {
   return kExitOk;
 }
 
-// Where a capsule of each failure is; empty: nowhere. Says so when one could not be written.
-CapsulePaths KeepCapsules(const Arguments& arguments, const std::vector<FailedRun>& failures,
-                          absl::Status& status) {
+// Where a capsule of each failure is; empty: nowhere. Says so when one could not be written, which
+// changes nothing of what the runs came to.
+CapsulePaths KeepCapsules(const Arguments& arguments, const std::vector<FailedRun>& failures) {
   std::string folder = absl::GetFlag(FLAGS_capsules);
   if (folder == "none") return {};
   if (folder.empty()) folder = DefaultCapsuleFolder();
   auto paths = WriteCapsules(*arguments.scenario, failures, folder);
-  status = paths.status();
-  return paths.ok() ? *std::move(paths) : CapsulePaths();
+  if (paths.ok()) return *std::move(paths);
+  ReportError(kExploreUsage.name, paths.status());
+  return {};
 }
 
 int RunSweep(const Arguments& arguments) {
@@ -312,10 +313,8 @@ int RunSweep(const Arguments& arguments) {
   const auto rows = Sweep(*arguments.scenario, options);
   progress.Hide();
   if (!rows.ok()) return ReportError(kExploreUsage.name, rows.status());
-  absl::Status kept;
-  const CapsulePaths capsules = KeepCapsules(arguments, FailuresOf(options, *rows), kept);
+  const CapsulePaths capsules = KeepCapsules(arguments, FailuresOf(options, *rows));
   Print(FormatSweep(*rows, capsules), SweepJson(*rows, capsules));
-  if (!kept.ok()) return ReportError(kExploreUsage.name, kept);
   const bool failed = std::any_of(rows->begin(), rows->end(),
                                   [](const auto& row) { return row.failing.has_value(); });
   return failed ? kExitFailed : kExitOk;
@@ -339,9 +338,8 @@ int RunManySeeds(const Arguments& arguments) {
   const std::optional<CorpusReport>& corpus = explored->corpus;
   Asked asked = arguments.asked;
   asked.by_capsule = corpus.has_value();
-  absl::Status kept;
-  asked.capsules = corpus.has_value() ? corpus->failures
-                                      : KeepCapsules(arguments, FailuresOf(options, report), kept);
+  asked.capsules =
+      corpus.has_value() ? corpus->failures : KeepCapsules(arguments, FailuresOf(options, report));
   absl::Status known;
   const std::vector<FoundDependence> found = DependencesOf(arguments, report, known);
   std::string json = ReportJson(asked, report, elapsed);
@@ -349,7 +347,6 @@ int RunManySeeds(const Arguments& arguments) {
   if (corpus.has_value()) json = WithCorpus(json, *corpus, arguments.corpus);
   Print(FormatReport(asked, report, elapsed) + FormatDependences(asked, found) + explored->end,
         json, VerdictsCsv(report));
-  if (!kept.ok()) return ReportError(kExploreUsage.name, kept);
   if (!known.ok()) return ReportError(kExploreUsage.name, known);
   if (corpus.has_value() && !corpus->regressions.empty()) return kExitFailed;
   if (arguments.shard.shard.count == 1) {
@@ -390,11 +387,9 @@ int RunAllOrders(const Arguments& arguments) {
   if (!report.ok()) return ReportError(kExploreUsage.name, report.status());
   const coro::Duration elapsed = clock.Now() - start;
   Asked asked = arguments.asked;
-  absl::Status kept;
-  asked.capsules = KeepCapsules(arguments, FailuresOf(options, *report), kept);
+  asked.capsules = KeepCapsules(arguments, FailuresOf(options, *report));
   Print(FormatOrders(asked, options.seed, *report, elapsed),
         OrdersJson(asked, options.seed, *report, elapsed), VerdictsCsv(report->orders));
-  if (!kept.ok()) return ReportError(kExploreUsage.name, kept);
   if (report->orders.failed() > 0) return kExitFailed;
   const absl::Status covered = CheckCovered(arguments.coverage, report->orders.coverage);
   return covered.ok() ? kExitOk : ReportError(kExploreUsage.name, covered);

@@ -1,5 +1,7 @@
 // The program as a person or a script meets it: what it prints, how it ends, and what it refuses.
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -123,6 +125,31 @@ TEST(ExploreProgramTest, UnwrittenPageIsFoundReplayedAndShrunkToOneWrite) {
   const ProcessEnd again = RunExplore({"--replay=" + capsule + ".min"});
   EXPECT_EQ(again.exit_code, 1) << again;
   EXPECT_EQ(again.LastLine(), "replayed bit for bit");
+}
+
+// Other users have folders beside it, and may have made one of its name.
+TEST(ExploreProgramTest, CapsulesWithoutAFolderGoToOneOfThisUser) {
+  const std::string temporary = ::testing::TempDir() + "temporary";
+  const std::string folder = temporary + "/drydock-capsules-" + std::to_string(geteuid());
+  std::filesystem::create_directory(temporary);
+  const auto run = [&] {
+    return RunExplore({"--scenario=write-last", "--seeds=5", "--faults=none"},
+                      {{"TMPDIR", temporary}});
+  };
+  std::ofstream(folder) << "no folder";
+  ProcessEnd end = run();
+  EXPECT_EQ(end.exit_code, 1) << end;  // as without a capsule
+  EXPECT_THAT(end.out, AllOf(HasSubstr("wrong-data"), Not(HasSubstr("capsule: "))));
+  EXPECT_THAT(Lines(end.err), ElementsAre("explore: " + folder + ": cannot be made"));
+  std::filesystem::remove(folder);
+  end = run();
+  EXPECT_EQ(end.exit_code, 1) << end;
+  EXPECT_THAT(end.out, HasSubstr("capsule: " + folder + "/write-last-"));
+  EXPECT_EQ(std::filesystem::status(folder).permissions(), std::filesystem::perms::owner_all);
+  std::filesystem::permissions(folder, std::filesystem::perms::all);
+  end = run();
+  EXPECT_EQ(end.exit_code, 1) << end;
+  EXPECT_THAT(Lines(end.err), ElementsAre("explore: " + folder + ": others can write to it"));
 }
 
 TEST(ExploreProgramTest, FaultsOfTheSwarmAreShrunkAway) {

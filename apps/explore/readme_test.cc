@@ -49,7 +49,7 @@ std::string FirstMissing(const std::vector<std::string>& shown, const std::strin
 TEST(ReadmeTest, EveryLineOfItsSessionsIsPrinted) {
   const std::string folder = ::testing::TempDir() + "drydock-capsules";
   const auto here = [&](const std::string& text) {
-    return absl::StrReplaceAll(text, {{"/tmp/drydock-capsules", folder}});
+    return absl::StrReplaceAll(text, {{"/tmp/drydock-capsules-1000", folder}});
   };
   const auto sessions = harness::ReadmeSessions("//apps/explore");
   ASSERT_EQ(sessions.size(), 5u);

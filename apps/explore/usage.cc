@@ -26,7 +26,7 @@ const Usage kExploreUsage = {
     "  explore --scenario=write-last --faults=none --strategy=exhaustive   all orders\n"
     "  explore --require-covered=FILE                fails when the seeds saw too little\n"
     "  explore --sweep --scenario=ping-pong          every status of the device at every place\n"
-    "  explore --shrink=/tmp/drydock-capsules/write-last-1-wrong-data.capsule\n"
+    "  explore --shrink=/tmp/drydock-capsules-1000/write-last-1-wrong-data.capsule\n"
     "  explore --scenario=write-last --seed=1 --trace=seed1.html   that run, as a picture\n"
     "  explore --profile-sweep --scenario=failover --faults=none   right only for a guess of ours\n"
     "  explore --corpus=corpus --seeds=20000 --first-seed=$(date +%s)00000   each night from "

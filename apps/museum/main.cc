@@ -32,7 +32,7 @@ ABSL_FLAG(std::string, seed, "",
 ABSL_FLAG(std::uint64_t, jobs, 0, "Worker processes; 0: as many as the machine has cores.");
 ABSL_FLAG(std::string, capsules, "",
           "Folder for a capsule of each failure, which explore replays and shrinks. Without it: "
-          "drydock-capsules, beside temporary files. none: none.");
+          "drydock-capsules-UID, among temporary files. none: none.");
 ABSL_FLAG(bool, list, false, "Print the exhibits, and run nothing.");
 
 namespace drydock::museum {
@@ -110,11 +110,15 @@ absl::StatusOr<Arguments> ReadArguments(const std::vector<std::string>& position
   return arguments;
 }
 
-int Print(const Arguments& arguments, const ResultTable& table, int exit_code) {
+// `kept`: why capsules could not be written, which changes nothing of what the table says.
+int Print(const Arguments& arguments, const ResultTable& table, int exit_code,
+          const absl::Status& kept = absl::OkStatus()) {
   std::cout << (arguments.form == OutputForm::kJson  ? ToJson(table) + "\n"
                 : arguments.form == OutputForm::kCsv ? ToCsv(table)
                                                      : ToText(table));
-  return apps::EndWith(kUsage.name, exit_code);
+  const int ended = apps::EndWith(kUsage.name, exit_code);
+  if (!kept.ok()) ReportError(kUsage.name, kept);
+  return ended;
 }
 
 int List(const Arguments& arguments) {
@@ -134,28 +138,34 @@ apps::FailedRun AsFailedRun(const Exhibit& exhibit, const TourOptions& options,
   return {result.seed, "", SpecOf(OptionsOf(exhibit, options), result.seed), result};
 }
 
-// The capsules of what failed; the path of the first one.
-absl::StatusOr<std::string> KeepCapsules(const Exhibit& exhibit, Twin twin,
-                                         const TourOptions& options,
-                                         const std::vector<SeedResult>& results) {
+// Before the first exhibit, not after it.
+absl::Status CheckCapsuleFolder() {
+  const std::string folder = absl::GetFlag(FLAGS_capsules);
+  return folder.empty() || folder == "none" ? absl::OkStatus() : apps::MakeCapsuleFolder(folder);
+}
+
+// The capsules of what failed; the path of the first one, or of none. The first error stays in
+// `kept`.
+std::string KeepCapsules(const Exhibit& exhibit, Twin twin, const TourOptions& options,
+                         const std::vector<SeedResult>& results, absl::Status& kept) {
   std::string folder = absl::GetFlag(FLAGS_capsules);
-  if (folder == "none" || results.empty()) return std::string();
+  if (folder == "none" || results.empty()) return "";
   if (folder.empty()) folder = apps::DefaultCapsuleFolder();
   std::vector<apps::FailedRun> runs;
   for (const SeedResult& result : results) runs.push_back(AsFailedRun(exhibit, options, result));
-  ASSIGN_OR_RETURN(const auto paths, WriteCapsules(ScenarioOf(exhibit, twin), runs, folder));
-  return paths.begin()->second;
+  const auto paths = WriteCapsules(ScenarioOf(exhibit, twin), runs, folder);
+  kept.Update(paths.status());
+  return paths.ok() ? paths->begin()->second : "";
 }
 
-absl::Status AddVisit(const Exhibit& exhibit, const TourOptions& options, const Visit& visit,
-                      ResultTable& table) {
+void AddVisit(const Exhibit& exhibit, const TourOptions& options, const Visit& visit,
+              ResultTable& table, absl::Status& kept) {
   std::vector<SeedResult> found;
   if (visit.found.has_value()) found.push_back(*visit.found);
-  ASSIGN_OR_RETURN(const std::string capsule, KeepCapsules(exhibit, Twin::kWrong, options, found));
+  const std::string capsule = KeepCapsules(exhibit, Twin::kWrong, options, found, kept);
   std::vector<SeedResult> repaired;
   for (const auto& [seed, result] : visit.repaired.failures) repaired.push_back(result);
-  ASSIGN_OR_RETURN(const std::string bad_capsule,
-                   KeepCapsules(exhibit, Twin::kRepaired, options, repaired));
+  const std::string bad_capsule = KeepCapsules(exhibit, Twin::kRepaired, options, repaired, kept);
   table.AddRow(
       {TextCell(Text(exhibit.name)), TextCell(Text(exhibit.kind)), TextCell(Text(exhibit.project)),
        visit.found.has_value() ? TextCell(FoundBy(*visit.found)) : NoCell(),
@@ -171,9 +181,9 @@ absl::Status AddVisit(const Exhibit& exhibit, const TourOptions& options, const 
   if (!repaired.empty()) {
     table.AddNote(absl::StrCat(ScenarioName(exhibit, Twin::kRepaired), ", seed ",
                                repaired.front().seed, ": ", FoundBy(repaired.front()), ": ",
-                               repaired.front().text, "; capsule ", bad_capsule));
+                               repaired.front().text, bad_capsule.empty() ? "" : "; capsule ",
+                               bad_capsule));
   }
-  return absl::OkStatus();
 }
 
 int Tour(const Arguments& arguments) {
@@ -194,17 +204,17 @@ int Tour(const Arguments& arguments) {
   apps::Progress progress(work, clock);
   std::uint64_t done = 0;
   std::uint64_t bad = 0;
+  absl::Status kept;
   for (const Exhibit* exhibit : arguments.exhibits) {
     const auto visit = VisitExhibit(*exhibit, arguments.tour);
     if (!visit.ok()) return ReportError(kUsage.name, visit.status());
-    const absl::Status added = AddVisit(*exhibit, arguments.tour, *visit, table);
-    if (!added.ok()) return ReportError(kUsage.name, added);
+    AddVisit(*exhibit, arguments.tour, *visit, table, kept);
     bad += visit->Good(*exhibit) ? 0 : 1;
     progress.Update(++done);
   }
   progress.Hide();
   table.AddNote(absl::StrCat(done, " exhibits, ", bad, " not as their labels say"));
-  return Print(arguments, table, bad == 0 ? kExitOk : kExitFailed);
+  return Print(arguments, table, bad == 0 ? kExitOk : kExitFailed, kept);
 }
 
 // One seed of both twins, each in a process of its own: some never return.
@@ -215,6 +225,7 @@ int OneSeed(const Arguments& arguments) {
   ResultTable table("museum", Origin::kSimulated,
                     {{"twin"}, {"verdict"}, {"text"}, {"events"}, {"digest"}, {"capsule"}});
   bool good = true;
+  absl::Status kept;
   for (const Twin twin : {Twin::kWrong, Twin::kRepaired}) {
     const auto& scenario = ScenarioOf(exhibit, twin);
     const auto run = RunIsolated(scenario, SpecOf(OptionsOf(exhibit, options), *arguments.seed));
@@ -223,15 +234,13 @@ int OneSeed(const Arguments& arguments) {
     const bool failed = IsFailure(result.verdict);
     std::vector<SeedResult> failures;
     if (failed) failures.push_back(result);
-    const auto capsule = KeepCapsules(exhibit, twin, options, failures);
-    if (!capsule.ok()) return ReportError(kUsage.name, capsule.status());
+    const std::string capsule = KeepCapsules(exhibit, twin, options, failures, kept);
     table.AddRow({TextCell(twin == Twin::kWrong ? "wrong" : "repaired"), TextCell(FoundBy(result)),
                   result.text.empty() ? NoCell() : TextCell(result.text), CountCell(result.events),
-                  TextCell(result.digest.ToHex()),
-                  capsule->empty() ? NoCell() : TextCell(*capsule)});
+                  TextCell(result.digest.ToHex()), capsule.empty() ? NoCell() : TextCell(capsule)});
     good = good && (twin == Twin::kWrong ? FoundBy(result) == FoundBy(exhibit) : !failed);
   }
-  return Print(arguments, table, good ? kExitOk : kExitFailed);
+  return Print(arguments, table, good ? kExitOk : kExitFailed, kept);
 }
 
 int Main(int argc, char** argv) {
@@ -239,6 +248,9 @@ int Main(int argc, char** argv) {
   const absl::StatusOr<Arguments> arguments = ReadArguments(positional);
   if (!arguments.ok()) return ReportError(kUsage.name, arguments.status());
   if (absl::GetFlag(FLAGS_list)) return List(*arguments);
+  if (const absl::Status folder = CheckCapsuleFolder(); !folder.ok()) {
+    return ReportError(kUsage.name, folder);
+  }
   return arguments->seed.has_value() ? OneSeed(*arguments) : Tour(*arguments);
 }
 

@@ -1,6 +1,11 @@
 // The program as a person or a script meets it, and its capsules in the hands of explore.
 
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "drydock/testing/harness/subprocess.h"
@@ -48,6 +53,23 @@ TEST(MuseumProgramTest, ACapsuleIsReplayedBitForBitByExplore) {
   EXPECT_THAT(replay.out, HasSubstr("replayed bit for bit"));
 }
 
+TEST(MuseumProgramTest, WithoutAPlaceForCapsulesTheTableIsPrinted) {
+  const std::string temporary = ::testing::TempDir() + "museum-temporary";
+  std::filesystem::create_directory(temporary);
+  std::ofstream(temporary + "/drydock-capsules-" + std::to_string(geteuid())) << "no folder";
+  const std::vector<std::string> tour = {"--exhibit=offset-zero", "--seeds=20", "--json"};
+  const std::vector<std::string> seed = {"--exhibit=offset-zero", "--seed=1", "--json"};
+  for (std::vector<std::string> command : {tour, seed}) {
+    command.insert(command.begin(), harness::ProgramPath("DRYDOCK_MUSEUM"));
+    harness::SubprocessOptions options;
+    options.environment["TMPDIR"] = temporary;
+    const ProcessEnd end = harness::Subprocess::Run(command, options).value();
+    EXPECT_EQ(end.exit_code, 0) << end;
+    EXPECT_FALSE(nlohmann::json::parse(end.out)["rows"].empty()) << end;
+    EXPECT_THAT(end.err, HasSubstr("/drydock-capsules-"));
+  }
+}
+
 TEST(MuseumProgramTest, ASeedOfBothTwins) {
   const ProcessEnd end =
       RunMuseum({"--exhibit=both-drain", "--seed=3", "--capsules=none", "--json"});
@@ -78,6 +100,7 @@ TEST(MuseumProgramTest, BadInputEndsWithTwoAndALine) {
            {"--exhibit=nothing", "does not exist: again-never-reads"},
            {"--seed=1", "--seed needs --exhibit"},
            {"--seeds=0", "take a number above 0"},
+           {"--capsules=/dev/null", "--capsules=/dev/null: "},
            {"stray", "'stray' is no flag"}}) {
     const ProcessEnd end = RunMuseum({flag});
     EXPECT_EQ(end.exit_code, 2) << end;

@@ -1,7 +1,6 @@
 #include "drydock/sim/verbs/sysfs_tree.h"
 
 #include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -16,6 +15,7 @@
 #include "absl/strings/str_format.h"
 #include "drydock/coro/status_macros.h"
 #include "drydock/fabric/capture/bytes_digest.h"
+#include "drydock/sim/hosts/private_folder.h"
 
 namespace drydock::sim::verbs {
 namespace {
@@ -145,19 +145,6 @@ Tree TreeOf(const Profile& profile) {
   return tree;
 }
 
-// A folder of this user's that no other user can write to.
-absl::Status MakePrivate(const std::string& folder) {
-  if (mkdir(folder.c_str(), 0700) == 0) return absl::OkStatus();
-  struct stat found {};
-  if (lstat(folder.c_str(), &found) != 0 || !S_ISDIR(found.st_mode)) {
-    return absl::UnavailableError(absl::StrCat(folder, ": cannot be made"));
-  }
-  if (found.st_uid != geteuid() || (found.st_mode & 022) != 0) {
-    return absl::PermissionDeniedError(absl::StrCat(folder, ": others can write to it"));
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::Status WriteSysfsTree(const Profile& profile, const std::string& root) {
@@ -167,7 +154,7 @@ absl::Status WriteSysfsTree(const Profile& profile, const std::string& root) {
 absl::StatusOr<std::string> SysfsTreeFor(const Profile& profile, const std::string& parent,
                                          const std::string& topology) {
   const std::string folder = absl::StrCat(parent, "/drydock-efa-", geteuid());
-  RETURN_IF_ERROR(MakePrivate(folder));
+  RETURN_IF_ERROR(MakePrivateFolder(folder));
   Tree tree = TreeOf(profile);
   tree.File("machine.xml", topology);
   // It stays: what another version of this program would write has another name.
