@@ -246,6 +246,28 @@ TEST(DocsTest, EveryTargetThatAPageNamesExists) {
   EXPECT_GT(named, 10);
 }
 
+// The recipes of schedulers start what an image or a package has.
+TEST(DocsTest, RecipesOfSweepsNameCommandsThatAreInstalled) {
+  const std::string image = ReadFile(Root() / "containers/Dockerfile");
+  const std::string packages = ReadFile(Root() / "packaging/programs.txt");
+  std::smatch programs;  // of the loop that installs them
+  ASSERT_TRUE(std::regex_search(image, programs, std::regex("for program in ([a-z ]+);")));
+  const std::string installed = " " + programs[1].str() + " ";
+  static const std::regex kCommand(R"re((?:srun |command"?: \["?)([\w-]+)(?: (\w+))?)re");
+  int commands = 0;
+  ForEachMatch(ReadFile(Root() / "docs/sweeps.md"), kCommand, [&](const std::smatch& match) {
+    ++commands;
+    const std::string word = match[1];
+    if (word == "drydock") {
+      EXPECT_NE(packages.find("\n" + match[2].str() + "|"), std::string::npos) << match[0];
+    } else {
+      ASSERT_TRUE(word.starts_with("drydock-")) << match[0];
+      EXPECT_NE(installed.find(" " + word.substr(8) + " "), std::string::npos) << match[0];
+    }
+  });
+  EXPECT_EQ(commands, 3);
+}
+
 // A table that is headed "File" is the way into its folder: no header is missing.
 TEST(DocsTest, TablesOfFilesNameEveryHeader) {
   const std::regex file_table(R"((^|\n)\| File \|)");
