@@ -4,6 +4,7 @@
     def test_transfer(drydock_fabric): ...
 """
 
+import hashlib
 import re
 
 import pytest
@@ -43,8 +44,9 @@ def pytest_generate_tests(metafunc):
 
 
 def _folder_of(node):
-    """A name that no test of another file or class has, and that stays one folder."""
-    return re.sub(r"[^A-Za-z0-9_.\[\]-]+", "_", node.nodeid)
+    """A name that no other test has, and that stays one folder of a name that any file system takes."""
+    readable = re.sub(r"[^A-Za-z0-9_.\[\]-]+", "_", node.nodeid)[:100]
+    return f"{readable}-{hashlib.sha1(node.nodeid.encode()).hexdigest()[:8]}"
 
 
 @pytest.fixture

@@ -54,7 +54,21 @@ class Plugin(unittest.TestCase):
         with tempfile.TemporaryDirectory() as kept:
             said = self.pytest("--drydock-seed=2", f"--drydock-keep={kept}", "-k", "test_seeds")
             self.assertIn("1 failed, 1 deselected", said)
-            self.assertEqual(sorted(os.listdir(os.path.join(kept, "test_cases.py_test_seeds[seed2]"))), ["0-sh.err", "0-sh.out"])
+            (folder,) = os.listdir(kept)
+            self.assertRegex(folder, r"^test_cases\.py_test_seeds\[seed2\]-[0-9a-f]{8}$")
+            self.assertEqual(sorted(os.listdir(os.path.join(kept, folder))), ["0-sh.err", "0-sh.out"])
+
+    def test_each_test_is_kept_in_a_folder_of_its_own(self):
+        cases = """
+import pytest
+
+@pytest.mark.parametrize("sign", ["+", "*", "+*", "x" * 300, "x" * 300 + "y"])
+def test_signs(drydock_fabric, sign):
+    drydock_fabric.run("true")
+"""
+        with tempfile.TemporaryDirectory() as kept:
+            self.assertIn("5 passed", self.pytest(f"--drydock-keep={kept}", cases=cases))
+            self.assertEqual(len(os.listdir(kept)), 5)
 
 
 if __name__ == "__main__":
