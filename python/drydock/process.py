@@ -1,5 +1,6 @@
 """One process under efa-run: its output, its end, its trace."""
 
+import glob
 import os
 import signal
 import subprocess
@@ -12,6 +13,19 @@ class Failed(RuntimeError):
 
 class TimedOut(RuntimeError):
     """A process did not end, or did not print what was waited for, in time."""
+
+
+def _group_lives(group):
+    """Whether a process of the group runs. One that has ended, and whose parent does not ask for its status, does not."""
+    for path in glob.glob("/proc/[0-9]*/stat"):
+        try:
+            with open(path, "rb") as file:
+                state, _, group_of = file.read().rpartition(b")")[2].split()[:3]
+        except OSError:  # it has gone
+            continue
+        if int(group_of) == group and state not in (b"Z", b"X"):
+            return True
+    return False
 
 
 class Process:
@@ -75,21 +89,24 @@ class Process:
     def kill(self, grace=2.0):
         """Ends it and all of its children: SIGTERM, which lets traces be written, then SIGKILL. True if any was left."""
         ended = self._popen.poll() is not None  # of its own; then only children can be left
-        left = self._signal(signal.SIGTERM)
+        left = self._lives()
+        self._signal(signal.SIGTERM)
         self.killed = self.killed or (left and not ended)
         end = time.monotonic() + grace
-        while left and time.monotonic() < end and (self._popen.poll() is None or self._signal(0)):
+        while time.monotonic() < end and self._lives():
             time.sleep(0.01)
         self._signal(signal.SIGKILL)
         self._popen.wait()
         return left
 
+    def _lives(self):
+        return self._popen.poll() is None or _group_lives(self._popen.pid)
+
     def _signal(self, number):
         try:
             os.killpg(self._popen.pid, number)
         except (ProcessLookupError, PermissionError):
-            return False
-        return True
+            pass
 
     def remember(self):
         """Keeps its output, for when its files are gone."""

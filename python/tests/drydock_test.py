@@ -1,5 +1,6 @@
 """The Python package over the real efa-run: processes, their ends, plans, traces."""
 
+import ctypes
 import json
 import os
 import shutil
@@ -22,6 +23,12 @@ def alive(pid):
     except ProcessLookupError:
         return False
     return True
+
+
+def become_subreaper(is_one):
+    """The parent of what is started from here, once its own has ended; or no longer."""
+    set_child_subreaper = 36
+    ctypes.CDLL(None).prctl(set_child_subreaper, int(is_one), 0, 0, 0)
 
 
 class Processes(unittest.TestCase):
@@ -78,6 +85,20 @@ class Processes(unittest.TestCase):
                 os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
         self.assertEqual(env.left, [])
         self.assertEqual(env.findings(), ["1-sh: ended by signal 11"])
+
+    def test_a_child_that_has_ended_was_not_left(self):
+        # In a container nobody may ask for the status of a process whose parent has ended: here it is for us to do so.
+        become_subreaper(True)
+        try:
+            with drydock.fabric() as env:
+                server = env.start("sh", "-c", "sleep 0 & echo child $!")
+                child = int(server.line("child ").split()[1])
+                server.check()
+                os.waitid(os.P_PID, child, os.WEXITED | os.WNOWAIT)
+            self.assertEqual(env.left, [])
+            self.assertEqual(os.waitpid(child, 0), (child, 0))
+        finally:
+            become_subreaper(False)
 
     def test_what_efa_run_refuses_is_a_finding(self):
         with drydock.fabric(profile="p9") as env:
