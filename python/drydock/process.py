@@ -7,6 +7,10 @@ import subprocess
 import time
 
 
+# Reads from a pipe of ours. A line says that a process and its children have ended; without one we have, and they go with us.
+_GUARD = 'read -r ended || kill -s KILL -- "-$1"'
+
+
 class Failed(RuntimeError):
     """A process ended with another status than the one that was expected."""
 
@@ -29,7 +33,8 @@ def _group_lives(group):
 
 
 class Process:
-    """A process that `Fabric.start` made. Its output goes to files, so that it never waits for its reader."""
+    """A process that `Fabric.start` made. Its output goes to files, so that it never waits for its reader. It has a group of its own,
+    which a guard beside it ends when this Python ends first, by whatever signal and whichever thread has made it."""
 
     def __init__(self, launcher, words, folder, number, environment, cwd):
         self.words = [os.fspath(word) for word in words]
@@ -40,6 +45,8 @@ class Process:
         with open(self._files[0], "wb") as out, open(self._files[1], "wb") as err:
             self._popen = subprocess.Popen([*launcher, *self.words], stdout=out, stderr=err, stdin=subprocess.DEVNULL,
                                            cwd=cwd, env=environment, start_new_session=True)
+        self._guard = subprocess.Popen(["sh", "-c", _GUARD, "guard", str(self._popen.pid)], stdin=subprocess.PIPE,
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
 
     @property
     def pid(self):
@@ -97,7 +104,16 @@ class Process:
             time.sleep(0.01)
         self._signal(signal.SIGKILL)
         self._popen.wait()
+        self._dismiss_guard()
         return left
+
+    def _dismiss_guard(self):
+        if self._guard.returncode is not None:
+            return
+        try:
+            self._guard.communicate(b"ended\n")
+        except BrokenPipeError:  # somebody has ended it
+            self._guard.wait()
 
     def _lives(self):
         return self._popen.poll() is None or _group_lives(self._popen.pid)

@@ -4,8 +4,11 @@ import ctypes
 import json
 import os
 import shutil
+import signal
 import socket
+import subprocess
 import sys
+import tempfile
 import time
 import unittest
 import unittest.mock
@@ -66,6 +69,26 @@ class Processes(unittest.TestCase):
         self.assertFalse(alive(child))
         self.assertEqual(env.left, [server.name])
         self.assertIn(f"{server.name}: still there at the end", env.findings())
+
+    def test_whoever_is_killed_takes_its_processes_along(self):
+        program = """
+import drydock
+with drydock.fabric() as env:
+    server = env.start("sh", "-c", "trap '' TERM; sleep 77 & echo child $!; wait; sleep 77")
+    print(server.pid, server.line("child ").split()[1], flush=True)
+    server.wait(77)
+"""
+        become_subreaper(True)  # it is told of the end of processes whose parent has ended
+        try:
+            with tempfile.TemporaryDirectory() as folder, subprocess.Popen(
+                [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": folder}) as user:
+                pids = [int(pid) for pid in user.stdout.readline().split()]
+                user.kill()
+                user.wait()
+                self.assertEqual([os.waitpid(pid, 0) for pid in pids], [(pid, signal.SIGKILL) for pid in pids])
+            self.assertEqual(len(pids), 2)
+        finally:
+            become_subreaper(False)
 
     def test_a_signal_is_a_finding(self):
         with drydock.fabric() as env:
