@@ -5,6 +5,7 @@
 """
 
 import hashlib
+import os
 import re
 
 import pytest
@@ -61,6 +62,8 @@ def drydock_fabric(request):
     try:
         env = drydock.fabric(**options)
     except drydock.NotInstalled as missing:
+        if os.environ.get("DRYDOCK_EFA_RUN"):  # whoever names the program wants these tests
+            raise
         pytest.skip(str(missing))
     request.node.drydock_env = env
     with env:

@@ -28,13 +28,13 @@ def test_child_fails(drydock_fabric):
 @unittest.skipUnless(pytest, "skipped: pytest is not installed")
 class Plugin(unittest.TestCase):
 
-    def pytest(self, *flags, cases=CASES):
+    def pytest(self, *flags, cases=CASES, **variables):
         with tempfile.TemporaryDirectory() as folder:
             with open(os.path.join(folder, "test_cases.py"), "w", encoding="utf-8") as out:
                 out.write(cases)
             return subprocess.run([sys.executable, "-m", "pytest", "-p", "drydock.pytest_plugin", "-p", "no:cacheprovider", *flags],
                                   cwd=folder, capture_output=True, text=True, check=False,
-                                  env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}).stdout
+                                  env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", **variables}).stdout
 
     def test_a_failure_names_its_seed_and_its_replay_line(self):
         said = self.pytest()
@@ -49,6 +49,13 @@ class Plugin(unittest.TestCase):
             cases = page.read().split("```python\n")[1].split("```")[0]
         self.assertLessEqual(len(cases.splitlines()), 15)
         self.assertIn("5 passed", self.pytest(cases=cases))
+
+    def test_only_who_has_not_named_the_program_skips(self):
+        nowhere = {"PATH": "/nowhere", "DRYDOCK_EFA_RUN": ""}
+        self.assertIn("4 skipped", self.pytest(**nowhere))
+        said = self.pytest(**{**nowhere, "DRYDOCK_EFA_RUN": "/nowhere/efa-run"})
+        self.assertIn("4 errors", said)
+        self.assertIn("DRYDOCK_EFA_RUN=/nowhere/efa-run is no program", said)
 
     def test_one_seed_alone_and_kept(self):
         with tempfile.TemporaryDirectory() as kept:
