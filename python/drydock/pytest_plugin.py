@@ -30,18 +30,21 @@ def _options(node):
     return dict(marker.kwargs) if marker else {}
 
 
-def pytest_generate_tests(metafunc):
-    if "drydock_fabric" not in metafunc.fixturenames:
-        return
-    options = _options(metafunc.definition)
-    only = metafunc.config.getoption("--drydock-seed")
+def _seeds(node, config):
+    """The seeds of a test: of the command line, of its marker, or 1."""
+    options = _options(node)
+    only = config.getoption("--drydock-seed")
     if only is not None:
-        seeds = [only]
-    elif "seeds" in options:
-        seeds = range(1, options["seeds"] + 1) if isinstance(options["seeds"], int) else options["seeds"]
-    else:
-        seeds = [options.get("seed", 1)]
-    metafunc.parametrize("drydock_fabric", seeds, indirect=True, ids=lambda seed: f"seed{seed}")
+        return [only]
+    if "seeds" in options:
+        return list(range(1, options["seeds"] + 1) if isinstance(options["seeds"], int) else options["seeds"])
+    return [options.get("seed", 1)]
+
+
+def pytest_generate_tests(metafunc):
+    if "drydock_fabric" in metafunc.fixturenames:
+        seeds = _seeds(metafunc.definition, metafunc.config)
+        metafunc.parametrize("drydock_fabric", seeds, indirect=True, ids=lambda seed: f"seed{seed}")
 
 
 def _folder_of(node):
@@ -52,10 +55,11 @@ def _folder_of(node):
 
 @pytest.fixture
 def drydock_fabric(request):
-    """A drydock.Fabric with the marker's options, closed after the test."""
+    """A drydock.Fabric with the marker's options, closed after the test. A test that pytest does not run once for each of its seeds, as
+    a method of unittest.TestCase or one that calls getfixturevalue, has the first of them."""
     options = _options(request.node)
     options.pop("seeds", None)
-    options["seed"] = request.param
+    options["seed"] = request.param if hasattr(request, "param") else _seeds(request.node, request.config)[0]
     keep = request.config.getoption("--drydock-keep")
     if keep is not None:
         options["keep"] = f"{keep}/{_folder_of(request.node)}"

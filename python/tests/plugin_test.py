@@ -1,6 +1,7 @@
 """The pytest plugin: seeds, the line that repeats a failure, what it says of the processes. Skipped where there is no pytest."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -56,6 +57,29 @@ class Plugin(unittest.TestCase):
         said = self.pytest(**{**nowhere, "DRYDOCK_EFA_RUN": "/nowhere/efa-run"})
         self.assertIn("4 errors", said)
         self.assertIn("DRYDOCK_EFA_RUN=/nowhere/efa-run is no program", said)
+
+    def test_who_asks_late_has_the_first_seed(self):
+        cases = """
+import pytest, unittest
+
+@pytest.mark.drydock(seeds=[5, 6])
+@pytest.mark.usefixtures("drydock_fabric")
+class Old(unittest.TestCase):
+    def test_uses(self):
+        pass
+
+@pytest.mark.drydock(seed=7)
+def test_asks(request):
+    env = request.getfixturevalue("drydock_fabric")
+    print("seed", env.run("sh", "-c", "echo $DRYDOCK_EFA_SEED"))
+
+def test_has_no_marker(request):
+    print("seed", request.getfixturevalue("drydock_fabric").seed)
+"""
+        said = self.pytest("-s", cases=cases)
+        self.assertIn("3 passed", said)
+        self.assertEqual(re.findall("seed ([0-9]+)", said), ["7", "1"])
+        self.assertEqual(re.findall("seed ([0-9]+)", self.pytest("-s", "--drydock-seed=3", cases=cases)), ["3", "3"])
 
     def test_one_seed_alone_and_kept(self):
         with tempfile.TemporaryDirectory() as kept:
