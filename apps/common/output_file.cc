@@ -127,6 +127,25 @@ int Replace(const fs::path& target, const std::function<void(std::ostream&)>& wr
   return error;
 }
 
+std::string ValueOf(absl::string_view flag) {
+  const absl::CommandLineFlag* const found = absl::FindCommandLineFlag(flag);
+  return found == nullptr ? "" : found->CurrentValue();
+}
+
+absl::Status AreDistinct(const std::vector<OutputFile>& files) {
+  std::map<fs::path, absl::string_view> named;
+  for (const auto& [flag, path] : files) {
+    std::error_code error;
+    const bool is_file = !fs::exists(path, error) || fs::is_regular_file(path, error);
+    if (path.empty() || !is_file) continue;
+    const auto [other, added] = named.try_emplace(Target(path), flag);
+    if (added) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat("--", other->second, " and --", flag, " are both to be in ", path));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::Status CheckOutput(absl::string_view flag, const std::string& path) {
@@ -165,20 +184,17 @@ absl::Status CheckSpares(absl::string_view flag, const std::string& path,
   return absl::OkStatus();
 }
 
-absl::Status CheckDistinct(std::initializer_list<absl::string_view> flags) {
-  std::map<fs::path, absl::string_view> named;
-  for (const absl::string_view flag : flags) {
-    const absl::CommandLineFlag* const found = absl::FindCommandLineFlag(flag);
-    const std::string path = found == nullptr ? "" : found->CurrentValue();
-    std::error_code error;
-    const bool is_file = !fs::exists(path, error) || fs::is_regular_file(path, error);
-    if (path.empty() || !is_file) continue;
-    const auto [other, added] = named.try_emplace(Target(path), flag);
-    if (added) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("--", other->second, " and --", flag, " are both to be in ", path));
+absl::Status CheckOutputs(const std::vector<OutputFile>& files) {
+  for (const auto& [flag, path] : files) {
+    if (!path.empty()) RETURN_IF_ERROR(CheckOutput(flag, path));
   }
-  return absl::OkStatus();
+  return AreDistinct(files);
+}
+
+absl::Status CheckDistinct(std::initializer_list<absl::string_view> flags) {
+  std::vector<OutputFile> files;
+  for (const absl::string_view flag : flags) files.push_back({flag, ValueOf(flag)});
+  return AreDistinct(files);
 }
 
 }  // namespace drydock::apps

@@ -34,6 +34,16 @@ absl::Status WriteOutput(absl::string_view flag, const std::string& path,
 absl::Status CheckSpares(absl::string_view flag, const std::string& path,
                          const std::vector<std::string>& read);
 
+// A file, and the flag that names it. An empty path names none.
+struct OutputFile {
+  absl::string_view flag;
+  std::string path;
+};
+
+// CheckOutput of each of these files that is named. kInvalidArgument, too, where two of them are
+// the same file; devices may be shared.
+absl::Status CheckOutputs(const std::vector<OutputFile>& files);
+
 // kInvalidArgument where two of these flags name the same file, by whatever names. Devices may be
 // shared.
 absl::Status CheckDistinct(std::initializer_list<absl::string_view> flags);

@@ -157,6 +157,15 @@ TEST_F(OutputFileTest, WhatIsReadIsSpared) {
   EXPECT_THAT(CheckSpares("out", "", {At("file")}), IsOk());
 }
 
+TEST_F(OutputFileTest, AllFilesOfARunAreCheckedAtOnce) {
+  EXPECT_THAT(CheckOutputs({{"one", At("a")}, {"other", At("b")}, {"third", ""}}), IsOk());
+  EXPECT_THAT(CheckOutputs({{"one", At("a")}, {"other", At("none/b")}}),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--other=")));
+  EXPECT_THAT(CheckOutputs({{"one", At("a")}, {"other", At("./a")}}),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("--one and --other are both to be in")));
+}
+
 TEST_F(OutputFileTest, TwoFlagsNameTwoFiles) {
   EXPECT_THAT(CheckDistinct({"one", "other", "no-flag"}), IsOk());
   absl::SetFlag(&FLAGS_one, "a");

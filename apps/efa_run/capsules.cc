@@ -7,10 +7,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <optional>
+#include <ostream>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -20,6 +20,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "drydock/apps/common/output_file.h"
 #include "drydock/apps/efa_run/say.h"
 #include "drydock/apps/efa_run/start.h"
 #include "drydock/apps/explore/capsule_commands.h"
@@ -192,13 +193,6 @@ class ShrinkProgress {
   std::chrono::steady_clock::time_point said_;
 };
 
-absl::Status Draw(const std::string& path, const sim::explore::ShrinkReport& report) {
-  if (path.empty()) return absl::OkStatus();
-  std::ofstream file(path);
-  if (file << DrawShrunk(report) && file.flush()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("--picture=", path, ": cannot be written"));
-}
-
 // A file has UTF-8; the program's words are bytes. What could not be read again is not written.
 absl::Status Write(const std::string& path, const Capsule& capsule) {
   const auto read = sim::explore::ParseCapsule(sim::explore::FormatCapsule(capsule));
@@ -269,6 +263,10 @@ absl::StatusOr<int> ReplayProgram(const Request& request) {
 }
 
 absl::StatusOr<int> ShrinkProgram(const Request& request) {
+  const bool is_named = !request.out.empty();
+  const std::string out = is_named ? request.out : request.shrink + ".min";
+  RETURN_IF_ERROR(CheckOutputs({{is_named ? "out" : "shrink", out}, {"picture", request.picture}}));
+  RETURN_IF_ERROR(CheckSpares("picture", request.picture, {request.shrink}));
   ASSIGN_OR_RETURN(const auto loaded, Load(request.shrink, request));
   RETURN_IF_ERROR(RecordedRun::Prepare(loaded->capsule.run).status());
   Subject subject = SubjectOf(loaded->request);
@@ -285,9 +283,11 @@ absl::StatusOr<int> ShrinkProgram(const Request& request) {
   }
   RETURN_IF_ERROR(report.status());
   report->capsule.program->files = loaded->recorded->FilesOf(loaded->request);
-  const std::string out = request.out.empty() ? request.shrink + ".min" : request.out;
   RETURN_IF_ERROR(Write(out, report->capsule));
-  RETURN_IF_ERROR(Draw(request.picture, *report));
+  if (!request.picture.empty()) {
+    RETURN_IF_ERROR(WriteOutput("picture", request.picture,
+                                [&](std::ostream& file) { file << DrawShrunk(*report); }));
+  }
   std::fputs(Printable(FormatShrink(*report, out)).c_str(), stdout);
   return 0;
 }

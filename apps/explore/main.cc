@@ -232,11 +232,23 @@ absl::StatusOr<const sim::explore::Scenario*> ScenarioOf(const sim::explore::Cap
       absl::StrCat(path, ": the capsule is of a program: efa-run runs it"));
 }
 
+// What a run of this capsule writes: another file each, and not the capsule, but that `out`, where
+// a capsule goes, may be in its place.
+absl::Status CheckWritten(const std::string& capsule, const std::string& out) {
+  const OutputFile trace = {"trace", absl::GetFlag(FLAGS_trace)};
+  const OutputFile picture = {"picture", absl::GetFlag(FLAGS_picture)};
+  RETURN_IF_ERROR(CheckOutputs({{"out", out}, picture, trace}));
+  RETURN_IF_ERROR(CheckSpares(trace.flag, trace.path, {capsule}));
+  return CheckSpares(picture.flag, picture.path, {capsule});
+}
+
 int ReplayFile(const std::string& path) {
   const auto capsule = sim::explore::ReadCapsule(path);
   if (!capsule.ok()) return ReportError(kExploreUsage.name, capsule.status());
   const auto scenario = ScenarioOf(*capsule, path);
   if (!scenario.ok()) return ReportError(kExploreUsage.name, scenario.status());
+  const absl::Status written_to = CheckWritten(path, absl::GetFlag(FLAGS_out));
+  if (!written_to.ok()) return ReportError(kExploreUsage.name, written_to);
   if (TraceIsAsked()) {
     const absl::Status traced = TraceOnce(**scenario, capsule->run);
     if (!traced.ok()) return ReportError(kExploreUsage.name, traced);
@@ -256,31 +268,20 @@ absl::Status DrawIfAsked(const sim::explore::ShrinkReport& report) {
   return WriteOutput("picture", path, [&](std::ostream& out) { out << DrawShrunk(report); });
 }
 
-// What a run of this capsule writes: another file each, and not the capsule, but that --out may
-// replace it.
-absl::Status CheckWritten(const std::string& capsule) {
-  RETURN_IF_ERROR(CheckDistinct({"out", "picture"}));
-  RETURN_IF_ERROR(CheckDistinct({"out", "trace"}));
-  RETURN_IF_ERROR(CheckSpares("trace", absl::GetFlag(FLAGS_trace), {capsule}));
-  const std::string picture = absl::GetFlag(FLAGS_picture);
-  RETURN_IF_ERROR(CheckSpares("picture", picture, {capsule}));
-  if (!picture.empty()) RETURN_IF_ERROR(CheckOutput("picture", picture));
-  const std::string out = absl::GetFlag(FLAGS_out);
-  return out.empty() ? absl::OkStatus() : CheckOutput("out", out);
-}
-
 int ShrinkFile(const std::string& path) {
   const auto capsule = sim::explore::ReadCapsule(path);
   if (!capsule.ok()) return ReportError(kExploreUsage.name, capsule.status());
   const auto scenario = ScenarioOf(*capsule, path);
   if (!scenario.ok()) return ReportError(kExploreUsage.name, scenario.status());
+  std::string out = absl::GetFlag(FLAGS_out);
+  if (out.empty()) out = path + ".min";
+  absl::Status written = CheckWritten(path, out);
+  if (!written.ok()) return ReportError(kExploreUsage.name, written);
   sim::explore::ShrinkOptions options;
   options.isolate = true;  // what it becomes on the way may be a crash
   const auto report = Shrink(**scenario, *capsule, options);
   if (!report.ok()) return ReportError(kExploreUsage.name, report.status());
-  std::string out = absl::GetFlag(FLAGS_out);
-  if (out.empty()) out = path + ".min";
-  absl::Status written = WriteCapsule(out, report->capsule);
+  written = WriteCapsule(out, report->capsule);
   written.Update(DrawIfAsked(*report));
   if (!written.ok()) return ReportError(kExploreUsage.name, written);
   Print(FormatShrink(*report, out), ShrinkJson(*report, out));
@@ -460,13 +461,11 @@ int Run(const std::vector<std::string>& positional) {
     return RunMerge({positional.begin() + 1, positional.end()});
   }
   if (const std::string path = absl::GetFlag(FLAGS_replay); !path.empty()) {
-    absl::Status alone = CheckCapsuleFlags("replay", positional, {"trace", "trace-data"});
-    alone.Update(CheckWritten(path));
+    const absl::Status alone = CheckCapsuleFlags("replay", positional, {"trace", "trace-data"});
     return alone.ok() ? ReplayFile(path) : ReportError(kExploreUsage.name, alone);
   }
   if (const std::string path = absl::GetFlag(FLAGS_shrink); !path.empty()) {
-    absl::Status alone = CheckCapsuleFlags("shrink", positional, {"picture"});
-    alone.Update(CheckWritten(path));
+    const absl::Status alone = CheckCapsuleFlags("shrink", positional, {"picture"});
     return alone.ok() ? ShrinkFile(path) : ReportError(kExploreUsage.name, alone);
   }
   if (const absl::Status status = CheckTrace(); !status.ok()) {

@@ -219,6 +219,24 @@ TEST(ExploreProgramTest, ACapsuleIsNotWrittenOver) {
   EXPECT_EQ(RunExplore({"--replay=" + capsule}).LastLine(), "replayed bit for bit");
 }
 
+// A small capsule may take hours: where it cannot be written, nothing runs.
+TEST(ExploreProgramTest, WhereAResultGoesIsKnownBeforeTheFirstRun) {
+  const std::string folder = ::testing::TempDir() + "small-one";
+  const ProcessEnd found =
+      RunExplore({"--scenario=write-last", "--seeds=1", "--faults=none", "--capsules=" + folder});
+  ASSERT_EQ(found.exit_code, 1) << found;
+  const std::string capsule = folder + "/write-last-1-wrong-data.capsule";
+  std::filesystem::create_directory(capsule + ".min");
+  const std::string out = "--out=" + folder + "/x";
+  ExpectRefused(
+      {{{"--shrink=" + capsule}, ".min: cannot be written: Is a directory"},
+       {{"--shrink=" + capsule, "--out=/nowhere/x"}, "--out=/nowhere/x: cannot be written"},
+       {{"--shrink=" + capsule, out, "--picture=" + folder + "/./x"},
+        "--out and --picture are both to be in"},
+       {{"--replay=" + capsule, out, "--trace=" + folder + "/./x"},
+        "--out and --trace are both to be in"}});
+}
+
 TEST(ExploreProgramTest, SweepPrintsAMatrix) {
   const ProcessEnd end =
       RunExplore({"--sweep", "--scenario=ping-pong", "--parameters=rounds=1,message_bytes=8"});

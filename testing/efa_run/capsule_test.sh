@@ -169,6 +169,14 @@ changed 'capsule["program"]["words"] = ["\033[2Jecho"]'; run --replay=bad.capsul
 changed 'capsule["wild"] = "0-70000"'; run --replay=bad.capsule
 [ "$status" = 2 ] && grep -qF 'at most 65536' said.txt || fail "too many operations: $status"
 refused "the capsule says how" --nics=1 --replay="$wrong"
+refused "--out=nowhere/x: cannot be written" --shrink="$wrong" --out=nowhere/x
+refused "--picture=nowhere/x: cannot be written" --shrink="$wrong" --out=x --picture=nowhere/x
+refused "--out and --picture are both to be in" --shrink="$wrong" --out=x --picture=./x
+cp "$wrong" spared.capsule
+refused "is a file that this run reads" --shrink=spared.capsule --picture=spared.capsule
+cmp "$wrong" spared.capsule || fail "a capsule is written over"
+mkdir spared.capsule.min
+refused "spared.capsule.min: cannot be written: Is a directory" --shrink=spared.capsule
 refused "the capsule names its program" --replay="$wrong" true
 refused "with --seeds" --virtual --capsule=x true
 for flag in --virtual --digest --trace=x --findings=off; do refused "$flag: the capsule says how" "$flag" --replay="$wrong"; done
