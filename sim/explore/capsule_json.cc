@@ -1,10 +1,7 @@
 #include "drydock/sim/explore/capsule_json.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -22,6 +19,7 @@
 #include "drydock/fabric/faults/json_reader.h"
 #include "drydock/fabric/faults/plan_json.h"
 #include "drydock/sim/explore/ranges.h"
+#include "drydock/sim/explore/replace_file.h"
 #include "drydock/sim/explore/strategy/strategy.h"
 #include "nlohmann/json.hpp"
 
@@ -442,17 +440,19 @@ absl::Status WriteCapsule(const std::string& path, const Capsule& capsule) {
   std::error_code error;
   const std::filesystem::file_status there = std::filesystem::symlink_status(path, error);
   const bool is_replaced = !std::filesystem::exists(there) || is_regular_file(there);
-  const std::string written = is_replaced ? absl::StrCat(path, ".", getpid(), ".part") : path;
-  std::ofstream file(written, std::ios::binary);
-  file << text;
-  file.close();
-  if (file && (!is_replaced || std::rename(written.c_str(), path.c_str()) == 0)) {
-    return absl::OkStatus();
+  int failed = 0;
+  if (is_replaced) {
+    failed = ReplaceFile(path, text, /*forced=*/false);
+  } else {
+    errno = 0;
+    std::ofstream file(path, std::ios::binary);
+    file << text;
+    file.close();
+    if (!file) failed = errno == 0 ? EIO : errno;
   }
-  const int reason = errno;
-  if (is_replaced) std::remove(written.c_str());
+  if (failed == 0) return absl::OkStatus();
   return absl::InvalidArgumentError(
-      absl::StrCat(path, ": cannot be written: ", std::strerror(reason)));
+      absl::StrCat(path, ": cannot be written: ", std::strerror(failed)));
 }
 
 }  // namespace drydock::sim::explore

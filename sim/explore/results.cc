@@ -1,10 +1,6 @@
 #include "drydock/sim/explore/results.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -20,6 +16,7 @@
 #include "drydock/coro/status_macros.h"
 #include "drydock/fabric/coverage/report_json.h"
 #include "drydock/fabric/faults/json_reader.h"
+#include "drydock/sim/explore/replace_file.h"
 #include "nlohmann/json.hpp"
 
 namespace drydock::sim::explore {
@@ -250,26 +247,6 @@ absl::Status Refuse(const std::string& path, int error) {
       absl::StrCat(path, ": cannot be written: ", std::strerror(error)));
 }
 
-// 0, or the error.
-int WriteAndForce(int descriptor, absl::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = write(descriptor, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return errno;
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return fsync(descriptor) == 0 ? 0 : errno;
-}
-
-// The name is on the disk, too. Where a folder cannot be forced, its file system does it in time.
-void ForceFolder(const std::string& path) {
-  const std::string folder = std::filesystem::path(path).parent_path().string();
-  const int descriptor = open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY);
-  if (descriptor < 0) return;
-  fsync(descriptor);
-  close(descriptor);
-}
-
 }  // namespace
 
 std::string FormatResults(const Results& results) {
@@ -323,20 +300,10 @@ absl::StatusOr<Results> ReadResults(const std::string& path) {
 }
 
 absl::Status WriteResults(const std::string& path, const Results& results) {
-  // Two processes with one shard (a scheduler may start it again before the first one is gone) do
-  // not write into one file; a file that either renames is right.
-  const std::string beside = absl::StrCat(path, ".", getpid(), ".tmp");
-  const int descriptor = open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (descriptor < 0) return Refuse(path, errno);
-  int failed = WriteAndForce(descriptor, FormatResults(results));
-  if (close(descriptor) != 0 && failed == 0) failed = errno;
-  if (failed == 0 && std::rename(beside.c_str(), path.c_str()) != 0) failed = errno;
-  if (failed != 0) {
-    unlink(beside.c_str());
-    return Refuse(path, failed);
-  }
-  ForceFolder(path);
-  return absl::OkStatus();
+  // A scheduler may start a shard again before the process that had it is gone; a file that either
+  // of the two leaves is right.
+  const int error = ReplaceFile(path, FormatResults(results), /*forced=*/true);
+  return error == 0 ? absl::OkStatus() : Refuse(path, error);
 }
 
 std::string DifferenceOf(const SweepWords& a, const SweepWords& b) {
