@@ -194,7 +194,7 @@ class ShrinkProgress {
 };
 
 // A file has UTF-8; the program's words are bytes. What could not be read again is not written.
-absl::Status Write(const std::string& path, const Capsule& capsule) {
+absl::Status CheckWritable(const std::string& path, const Capsule& capsule) {
   const auto read = sim::explore::ParseCapsule(sim::explore::FormatCapsule(capsule));
   if (!read.ok()) {
     return absl::InvalidArgumentError(
@@ -204,7 +204,7 @@ absl::Status Write(const std::string& path, const Capsule& capsule) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": not written: a word of the program's is no UTF-8"));
   }
-  return WriteCapsule(path, capsule);
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -233,15 +233,16 @@ absl::StatusOr<RunSpec> SpecOfRequest(const Request& request) {
   return spec;
 }
 
-absl::Status WriteProgramCapsule(const std::string& path, const Request& request,
-                                 const RecordedRun& recorded, const TracedRun& run) {
+absl::StatusOr<std::string> WriteProgramCapsule(const std::string& name, const Request& request,
+                                                const RecordedRun& recorded, const TracedRun& run) {
   Subject subject = SubjectOf(request);
   subject.program->files = recorded.FilesOf(request);
   Capsule capsule = MakeCapsule(subject, recorded.spec(), run);
   // Its rules and its seed give this run again, however many firings it has: the list that a trace
   // has may be a part of them, and a capsule has not room for every list.
   capsule.run.firings = recorded.spec().firings;
-  return Write(path, capsule);
+  RETURN_IF_ERROR(CheckWritable(name, capsule));
+  return WriteNewCapsule(name, capsule);
 }
 
 absl::StatusOr<int> ReplayProgram(const Request& request) {
@@ -283,7 +284,8 @@ absl::StatusOr<int> ShrinkProgram(const Request& request) {
   }
   RETURN_IF_ERROR(report.status());
   report->capsule.program->files = loaded->recorded->FilesOf(loaded->request);
-  RETURN_IF_ERROR(Write(out, report->capsule));
+  RETURN_IF_ERROR(CheckWritable(out, report->capsule));
+  RETURN_IF_ERROR(WriteCapsule(out, report->capsule));
   if (!request.picture.empty()) {
     RETURN_IF_ERROR(WriteOutput("picture", request.picture,
                                 [&](std::ostream& file) { file << DrawShrunk(*report); }));

@@ -24,9 +24,11 @@ absl::Status MakeFolder(const std::string& folder);
 // "my_test" of "build/my_test".
 std::string BaseName(const std::string& path);
 
+// Writes "NAME.capsule" (or "NAME-2.capsule", as WriteNewCapsule), and returns its path.
 // kInvalidArgument: it cannot be written, or a word of the program's is no text.
-absl::Status WriteProgramCapsule(const std::string& path, const Request& request,
-                                 const RecordedRun& recorded, const sim::explore::TracedRun& run);
+absl::StatusOr<std::string> WriteProgramCapsule(const std::string& name, const Request& request,
+                                                const RecordedRun& recorded,
+                                                const sim::explore::TracedRun& run);
 
 // --replay: runs the capsule's program again, and says whether it was the same run. Returns the
 // exit status: 0 when everything is as it was, 1. Errors: the file is no capsule of a program, or

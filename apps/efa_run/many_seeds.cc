@@ -125,9 +125,9 @@ class CapsuleKeeper {
     const sim::explore::TracedRun traced = RecordedRun::ResultOf(run, ended);
     const std::string kind = KindOf(ended, traced.result);
     if (!kinds_.insert(kind).second) return absl::OkStatus();
-    const std::string path = absl::StrCat(request_.capsules, "/", BaseName(request_.program[0]),
-                                          "-", ended.seed, "-", kind, ".capsule");
-    RETURN_IF_ERROR(WriteProgramCapsule(path, request_, *run, traced));
+    const std::string name = absl::StrCat(request_.capsules, "/", BaseName(request_.program[0]),
+                                          "-", ended.seed, "-", kind);
+    ASSIGN_OR_RETURN(const std::string path, WriteProgramCapsule(name, request_, *run, traced));
     report.Add(
         absl::StrCat("seed ", ended.seed, ": ", HowItEnded(traced.result), "; capsule ", path));
     return absl::OkStatus();

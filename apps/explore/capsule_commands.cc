@@ -4,8 +4,6 @@
 
 #include <cerrno>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -77,17 +75,6 @@ std::string Verdicts(const SweepRow& row) {
                     Text(Name(static_cast<Verdict>(i))));
   }
   return text;
-}
-
-// "NAME.capsule", or "NAME-2.capsule" where that is the capsule of another run, and so on: a line
-// that was printed once stays true.
-std::string FreeName(const std::string& name, const std::string& capsule) {
-  for (int i = 1;; ++i) {
-    std::string path = absl::StrCat(name, i == 1 ? "" : absl::StrCat("-", i), ".capsule");
-    std::ifstream file(path, std::ios::binary);
-    if (!file) return path;
-    if (std::string(std::istreambuf_iterator<char>(file), {}) == capsule) return path;
-  }
 }
 
 }  // namespace
@@ -170,10 +157,9 @@ absl::StatusOr<CapsulePaths> WriteCapsules(const sim::explore::Scenario& scenari
     const std::string name =
         absl::StrCat(Text(scenario.name()), "-", failure.run.seed, failure.what.empty() ? "" : "-",
                      failure.what, "-", Text(Name(failure.result.verdict)));
-    const Capsule capsule = MakeCapsule(scenario, failure.run, run);
-    std::string& path = paths[failure.number];
-    path = FreeName((std::filesystem::path(folder) / name).string(), FormatCapsule(capsule));
-    RETURN_IF_ERROR(WriteCapsule(path, capsule));
+    ASSIGN_OR_RETURN(paths[failure.number],
+                     WriteNewCapsule((std::filesystem::path(folder) / name).string(),
+                                     MakeCapsule(scenario, failure.run, run)));
   }
   return paths;
 }

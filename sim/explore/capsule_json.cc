@@ -1,5 +1,8 @@
 #include "drydock/sim/explore/capsule_json.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -453,6 +456,25 @@ absl::Status WriteCapsule(const std::string& path, const Capsule& capsule) {
   if (failed == 0) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat(path, ": cannot be written: ", std::strerror(failed)));
+}
+
+absl::StatusOr<std::string> WriteNewCapsule(const std::string& name, const Capsule& capsule) {
+  const std::string text = FormatCapsule(capsule);
+  for (int i = 1;; ++i) {
+    std::string path = absl::StrCat(name, i == 1 ? "" : absl::StrCat("-", i), ".capsule");
+    // The name is another process's, or ours from here on.
+    const int taken = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (taken < 0 && errno == EEXIST) {
+      std::ifstream file(path, std::ios::binary);
+      if (file && std::string(std::istreambuf_iterator<char>(file), {}) == text) return path;
+      continue;
+    }
+    if (taken >= 0) close(taken);
+    const absl::Status written = WriteCapsule(path, capsule);
+    if (written.ok()) return path;
+    if (taken >= 0) unlink(path.c_str());
+    return written;
+  }
 }
 
 }  // namespace drydock::sim::explore

@@ -26,6 +26,9 @@ absl::StatusOr<Capsule> ParseCapsule(absl::string_view text);
 absl::StatusOr<Capsule> ReadCapsule(const std::string& path);
 // kInvalidArgument: cannot be written, or longer than kMostBytes.
 absl::Status WriteCapsule(const std::string& path, const Capsule& capsule);
+// Writes "NAME.capsule", or "NAME-2.capsule" where that is another capsule, and so on: a line that
+// names a file stays true. Returns the path. Processes may do it at once. Errors: as above.
+absl::StatusOr<std::string> WriteNewCapsule(const std::string& name, const Capsule& capsule);
 
 }  // namespace drydock::sim::explore
 

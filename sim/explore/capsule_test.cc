@@ -38,6 +38,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using ::drydock::testing_matchers::IsOk;
+using ::drydock::testing_matchers::IsOkAndHolds;
 using ::drydock::testing_matchers::StatusIs;
 using fabric::async::BufferRef;
 using fabric::faults::Fault;
@@ -380,6 +381,28 @@ TEST(CapsuleTest, WhoReadsAFileFindsAllOfIt) {
   EXPECT_THAT(WriteCapsule(link, capsule), IsOk());
   EXPECT_TRUE(std::filesystem::is_symlink(link));
   EXPECT_THAT(WriteCapsule("/dev/null", capsule), IsOk());
+}
+
+TEST(CapsuleTest, ACapsuleOfAnotherRunKeepsItsName) {
+  const std::string folder = ::testing::TempDir() + "new";
+  std::filesystem::create_directory(folder);
+  const std::string name = folder + "/one";
+  RunSpec spec = EveryWriteFails();
+  std::vector<std::string> texts;
+  for (const int writes : {5, 6, 7}) {
+    spec.parameters["writes"] = writes;
+    const Capsule capsule = CapsuleOf(Planted(3, 4), spec);
+    texts.push_back(FormatCapsule(capsule));
+    const std::string number = texts.size() == 1 ? "" : absl::StrCat("-", texts.size());
+    for (int again = 0; again < 2; ++again) {
+      EXPECT_THAT(WriteNewCapsule(name, capsule), IsOkAndHolds(name + number + ".capsule"));
+    }
+  }
+  EXPECT_EQ(FormatCapsule(ReadCapsule(name + ".capsule").value()), texts[0]);
+  const auto files = std::filesystem::directory_iterator(folder);
+  EXPECT_EQ(std::distance(begin(files), end(files)), 3);
+  EXPECT_THAT(WriteNewCapsule("/no/such/folder/a", CapsuleOf(Planted(3, 4), spec)),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("/no/such/folder/a.capsule")));
 }
 
 TEST(RangesTest, AreReadAsTheyAreWritten) {

@@ -35,6 +35,12 @@ run --nics=2 --seeds=5 --capsule=found "$rules" buffer-race
 run --nics=1 --seeds=1..2 --capsule=killed sh -c 'kill -SEGV $$'
 [ "$status" = 1 ] && ls killed/sh-*-signal-11.capsule || fail "a signal: $status, $(ls killed)"
 
+echo "== a later search leaves the capsules of an earlier one"
+echo '{"rules": [{"name": "slow", "fault": "delayed_completion", "parameters": {"delay_ns": 50000}}]}' >other.json
+for plan in plan other plan; do run --nics=1 --seeds=1 --faults=$plan.json --capsule=two sh -c 'exit 3'; done
+[ "$(ls two)" = "$(printf '%s\n' sh-1-exit-3-2.capsule sh-1-exit-3.capsule)" ] || fail "capsules of two plans: $(ls two)"
+grep -q bad_destination two/sh-1-exit-3.capsule && said "capsule two/sh-1-exit-3.capsule" || fail "the first capsule is another one"
+
 echo "== a capsule is the same run, three times, from elsewhere, in another environment"
 again() { run --replay="$1"; [ "$status" = 0 ] || fail "replay of $1: $status"; said "replayed bit for bit"; }
 for capsule in "$wrong" "$hang" found/*.capsule killed/*.capsule; do
