@@ -1,5 +1,6 @@
 // The program, started as a user starts it, and as its README shows it.
 
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -80,6 +81,10 @@ TEST(AffinityTest, WhatCannotBeIsRefused) {
               HasSubstr("4 GiB under way"));
   EXPECT_THAT(kAffinity.Refusal({"--topology=profile:p5"}),
               HasSubstr("--topology is for real NICs"));
+  const std::string machine = ::testing::TempDir() + "/machine.xml";
+  std::ofstream(machine) << "<topology/>";
+  EXPECT_THAT(kAffinity.Refusal({"--topology=" + machine, "--svg=" + machine}),
+              HasSubstr("is a file that this run reads"));
   EXPECT_THAT(kAffinity.Refusal({"--nic=eth7"}), HasSubstr("--nic=eth7 does not exist"));
   EXPECT_THAT(kAffinity.Refusal({"--nic=rdmap79s0", "--nics=2"}),
               HasSubstr("--nics asks for several"));

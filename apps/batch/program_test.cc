@@ -109,6 +109,7 @@ TEST(SimulatedTest, PicturesAndTables) {
 }
 
 TEST(RefusalTest, OneLineAndTwo) {
+  const std::string both = absl::StrCat(::testing::TempDir(), "/both.json");
   const std::vector<std::vector<std::string>> refused = {
       {"--gpus=9"},
       {"--nics-per-gpu=5"},
@@ -124,6 +125,7 @@ TEST(RefusalTest, OneLineAndTwo) {
       {"--steps", "--gpus=1"},
       {"--nic=rdmap79s0"},
       {"--svg=/no/such/folder/x.svg", "--gpus=1", "--pages=1"},
+      {"--svg=" + both, "--metrics=" + both, "--gpus=1", "--pages=1"},
       {"127.0.0.1:1"},
       {"one", "two"},
   };

@@ -1,16 +1,15 @@
 #include "drydock/apps/common/metrics_flags.h"
 
-#include <sys/stat.h>
-
 #include <iostream>
 #include <string>
 
 #include "absl/flags/flag.h"
-#include "absl/flags/reflection.h"
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "drydock/apps/common/command_line.h"
+#include "drydock/apps/common/output_file.h"
+#include "drydock/coro/status_macros.h"
 
 ABSL_FLAG(drydock::apps::OptionalText, metrics, {},
           "Alone: at the end, print what the NICs have counted, under the names of EFA's hardware "
@@ -18,14 +17,6 @@ ABSL_FLAG(drydock::apps::OptionalText, metrics, {},
           "for a script (docs/metrics.md).");
 
 namespace drydock::apps {
-namespace {
-
-bool IsFolder(const std::string& path) {
-  struct stat status = {};
-  return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
-}
-
-}  // namespace
 
 absl::StatusOr<std::unique_ptr<MetricsRun>> MetricsFromFlags() {
   const OptionalText asked = absl::GetFlag(FLAGS_metrics);
@@ -37,20 +28,7 @@ absl::StatusOr<std::unique_ptr<MetricsRun>> MetricsFromFlags() {
     return absl::InvalidArgumentError(
         absl::StrCat("--metrics=", asked.text, " does not exist: all, FILE.prom or FILE.json"));
   }
-  const std::size_t slash = asked.text.find_last_of('/');
-  const std::string folder = slash == std::string::npos ? "." : asked.text.substr(0, slash + 1);
-  if (!IsFolder(folder)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--metrics=", asked.text, ": there is no folder ", folder));
-  }
-  if (IsFolder(asked.text)) {
-    return absl::InvalidArgumentError(absl::StrCat("--metrics=", asked.text, " is a folder"));
-  }
-  const absl::CommandLineFlag* const trace = absl::FindCommandLineFlag("trace");
-  if (trace != nullptr && trace->CurrentValue() == asked.text) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--metrics and --trace are both to be in ", asked.text));
-  }
+  RETURN_IF_ERROR(CheckOutputFlag("metrics", asked.text));
   return std::make_unique<MetricsRun>(prometheus ? MetricsForm::kPrometheus : MetricsForm::kJson,
                                       asked.text);
 }

@@ -12,7 +12,7 @@
 namespace drydock::apps {
 
 // Null when --metrics is not given. kInvalidArgument: it is neither alone, nor `all`, nor a file
-// that ends with .prom or .json in a folder that exists.
+// that ends with .prom or .json and can be written: see CheckOutputFlag.
 absl::StatusOr<std::unique_ptr<MetricsRun>> MetricsFromFlags();
 
 // Delivers at the end of a program: a table goes to standard output, or, where that is for a script

@@ -127,6 +127,7 @@ int Replace(const fs::path& target, const std::function<void(std::ostream&)>& wr
   return error;
 }
 
+// Empty where the program has no such flag.
 std::string ValueOf(absl::string_view flag) {
   const absl::CommandLineFlag* const found = absl::FindCommandLineFlag(flag);
   return found == nullptr ? "" : found->CurrentValue();
@@ -191,9 +192,13 @@ absl::Status CheckOutputs(const std::vector<OutputFile>& files) {
   return AreDistinct(files);
 }
 
-absl::Status CheckDistinct(std::initializer_list<absl::string_view> flags) {
+absl::Status CheckOutputFlag(absl::string_view flag, const std::string& path) {
+  RETURN_IF_ERROR(CheckOutput(flag, path));
+  RETURN_IF_ERROR(CheckSpares(flag, path, {ValueOf("faults"), ValueOf("topology")}));
   std::vector<OutputFile> files;
-  for (const absl::string_view flag : flags) files.push_back({flag, ValueOf(flag)});
+  for (const absl::string_view each : {"metrics", "trace", "svg"}) {
+    files.push_back({each, ValueOf(each)});
+  }
   return AreDistinct(files);
 }
 

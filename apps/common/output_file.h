@@ -8,7 +8,6 @@
 #define DRYDOCK_APPS_COMMON_OUTPUT_FILE_H_
 
 #include <functional>
-#include <initializer_list>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -44,9 +43,10 @@ struct OutputFile {
 // the same file; devices may be shared.
 absl::Status CheckOutputs(const std::vector<OutputFile>& files);
 
-// kInvalidArgument where two of these flags name the same file, by whatever names. Devices may be
-// shared.
-absl::Status CheckDistinct(std::initializer_list<absl::string_view> flags);
+// Of a flag that many programs have, --trace, --metrics or --svg: CheckOutput. kInvalidArgument,
+// too, where --faults or --topology of the same command line name the file, which the run reads, or
+// another one of the three.
+absl::Status CheckOutputFlag(absl::string_view flag, const std::string& path);
 
 }  // namespace drydock::apps
 

@@ -20,8 +20,9 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-ABSL_FLAG(std::string, one, "", "");
-ABSL_FLAG(std::string, other, "", "");
+ABSL_FLAG(std::string, faults, "", "");
+ABSL_FLAG(std::string, svg, "", "");
+ABSL_FLAG(std::string, trace, "", "");
 
 namespace drydock::apps {
 namespace {
@@ -166,23 +167,27 @@ TEST_F(OutputFileTest, AllFilesOfARunAreCheckedAtOnce) {
                        HasSubstr("--one and --other are both to be in")));
 }
 
-TEST_F(OutputFileTest, TwoFlagsNameTwoFiles) {
-  EXPECT_THAT(CheckDistinct({"one", "other", "no-flag"}), IsOk());
-  absl::SetFlag(&FLAGS_one, "a");
-  absl::SetFlag(&FLAGS_other, "b");
-  EXPECT_THAT(CheckDistinct({"one", "other"}), IsOk());
-  absl::SetFlag(&FLAGS_other, "./b/../a");
-  EXPECT_THAT(CheckDistinct({"one", "other"}),
-              StatusIs(absl::StatusCode::kInvalidArgument,
-                       HasSubstr("--one and --other are both to be in")));
-  absl::SetFlag(&FLAGS_one, At("link"));
-  absl::SetFlag(&FLAGS_other, At("file"));
-  EXPECT_THAT(CheckDistinct({"one", "other"}), IsOk());
+TEST_F(OutputFileTest, EachFlagNamesAFileOfItsOwn) {
+  const auto check = [&](const std::string& faults, const std::string& svg,
+                         const std::string& trace) {
+    absl::SetFlag(&FLAGS_faults, faults);
+    absl::SetFlag(&FLAGS_svg, svg);
+    absl::SetFlag(&FLAGS_trace, trace);
+    return CheckOutputFlag("trace", trace);
+  };
+  const auto refuses = [](const char* words) {
+    return StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(words));
+  };
+  EXPECT_THAT(check("", "", At("a")), IsOk());
+  EXPECT_THAT(check("none", At("b"), At("a")), IsOk());
+  EXPECT_THAT(check("", At("b"), At("none/a")), refuses("cannot be written"));
+  EXPECT_THAT(check("", At("a"), At("./a")), refuses("--trace and --svg are both to be in"));
+  EXPECT_THAT(check("", At("file"), At("link")), IsOk());
   fs::create_symlink("file", At("link"));
-  EXPECT_THAT(CheckDistinct({"one", "other"}), StatusIs(absl::StatusCode::kInvalidArgument));
-  absl::SetFlag(&FLAGS_one, "/dev/null");
-  absl::SetFlag(&FLAGS_other, "/dev/null");
-  EXPECT_THAT(CheckDistinct({"one", "other"}), IsOk());
+  EXPECT_THAT(check("", At("file"), At("link")), refuses("are both to be in"));
+  EXPECT_THAT(check("", "/dev/null", "/dev/null"), IsOk());
+  ASSERT_THAT(Write(At("file"), "a plan"), IsOk());
+  EXPECT_THAT(check(At("link"), "", At("file")), refuses("is a file that this run reads"));
 }
 
 }  // namespace

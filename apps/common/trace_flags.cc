@@ -63,8 +63,7 @@ absl::StatusOr<std::unique_ptr<TraceRun>> TraceRun::FromFlags(absl::string_view 
   }
   std::unique_ptr<Payload> payload;
   if (!path.empty()) {
-    RETURN_IF_ERROR(CheckOutput("trace", path));
-    RETURN_IF_ERROR(CheckDistinct({"trace", "svg"}));
+    RETURN_IF_ERROR(CheckOutputFlag("trace", path));
     ASSIGN_OR_RETURN(payload, PayloadFromFlags(!simulated && !IsTracePage(path)));
   }
   std::unique_ptr<Recorder> recorder;

@@ -64,7 +64,9 @@ ABSL_FLAG(
 ABSL_FLAG(std::string, picture, "",
           "With --shrink: where a drawing of the small run goes, as SVG.");
 ABSL_FLAG(bool, partial, false, "With merge: report what there is, though seeds are missing.");
-ABSL_DECLARE_FLAG(std::uint64_t, first_seed);  // of arguments.cc, as sweep, list and seed
+ABSL_DECLARE_FLAG(std::string, faults);           // of fault_flags.cc
+ABSL_DECLARE_FLAG(std::string, require_covered);  // of coverage_flags.cc
+ABSL_DECLARE_FLAG(std::uint64_t, first_seed);     // of arguments.cc, as sweep, list and seed
 ABSL_DECLARE_FLAG(bool, sweep);
 ABSL_DECLARE_FLAG(bool, list);
 ABSL_DECLARE_FLAG(std::string, seed);
@@ -447,8 +449,16 @@ absl::Status CheckTrace() {
   if (!one && !absl::GetFlag(FLAGS_out).empty()) {
     return absl::InvalidArgumentError("--out is of one run: with --seed, --replay or --shrink");
   }
-  if (one || !TraceIsAsked()) return absl::OkStatus();
-  return absl::InvalidArgumentError("--trace is for one run: with --seed or --replay");
+  if (!one && TraceIsAsked()) {
+    return absl::InvalidArgumentError("--trace is for one run: with --seed or --replay");
+  }
+  const OutputFile out = {"out", absl::GetFlag(FLAGS_out)};
+  const OutputFile trace = {"trace", absl::GetFlag(FLAGS_trace)};
+  const std::vector<std::string> read = {absl::GetFlag(FLAGS_faults),
+                                         absl::GetFlag(FLAGS_require_covered)};
+  RETURN_IF_ERROR(CheckOutputs({out, trace}));
+  RETURN_IF_ERROR(CheckSpares(out.flag, out.path, read));
+  return CheckSpares(trace.flag, trace.path, read);
 }
 
 int Run(const std::vector<std::string>& positional) {

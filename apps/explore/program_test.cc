@@ -84,6 +84,18 @@ TEST(ExploreProgramTest, PlanOfAFileIsTheSameForAllSeeds) {
   EXPECT_EQ(report["rules"][0]["fired"], 20);
 }
 
+TEST(ExploreProgramTest, APlanIsNotWrittenOver) {
+  const std::string text = R"({"rules": [{"fault": "delayed_completion"}]})";
+  const std::string plan = WriteText("spared.json", text);
+  const std::string out = ::testing::TempDir() + "out.json";
+  ExpectRefused({{{"--seed=3", "--faults=" + plan, "--out=" + plan}, "that this run reads"},
+                 {{"--seed=3", "--faults=" + plan, "--trace=" + plan}, "that this run reads"},
+                 {{"--seed=3", "--trace=" + out, "--out=" + out}, "are both to be in"},
+                 {{"--seed=3", "--out=/nowhere/x"}, "--out=/nowhere/x: cannot be written"}});
+  std::ifstream file(plan);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), text);
+}
+
 TEST(ExploreProgramTest, RuleOfAFileThatNeverFiredFails) {
   const std::string plan = WriteText("never.json", R"({"rules": [
       {"name": "third peer", "fault": "unreachable", "when": {"peer": 2}}]})");

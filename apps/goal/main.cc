@@ -143,11 +143,14 @@ absl::StatusOr<Input> Load(const std::vector<std::string>& paths, const sim::Pro
   return FromFiles(paths);
 }
 
-absl::StatusOr<int> Write(const Schedule& schedule, const std::string& path) {
+// `read`: the files that the schedule was made of, which stay.
+absl::StatusOr<int> Write(const Schedule& schedule, const std::string& path,
+                          const std::vector<std::string>& read) {
   if (path == "-") {
     WriteGoal(schedule, std::cout);
     return kExitOk;
   }
+  RETURN_IF_ERROR(CheckSpares("write", path, read));
   RETURN_IF_ERROR(WriteOutput("write", path, [&](std::ostream& out) { WriteGoal(schedule, out); }));
   return kExitOk;
 }
@@ -175,7 +178,7 @@ absl::StatusOr<int> Run(const std::vector<std::string>& paths) {
   ASSIGN_OR_RETURN(const Input input, Load(paths, *profile));
   if (!absl::GetFlag(FLAGS_write).empty()) {
     RETURN_IF_ERROR(RefuseFlags({"json", "csv", "flows", "seed"}, "is for a run: without --write"));
-    return Write(input.schedule, absl::GetFlag(FLAGS_write));
+    return Write(input.schedule, absl::GetFlag(FLAGS_write), paths);
   }
   Scene scene{.source = input.source,
               .profile = profile->name,

@@ -165,6 +165,17 @@ TEST(GoalProgramTest, ANameOfOtherBytesThanTextIsShownAllTheSame) {
   EXPECT_EQ(json::parse(end.out).value("simulated_ns", 0), 5);
 }
 
+TEST(GoalProgramTest, AScheduleIsNotWrittenOverWhatItWasMadeOf) {
+  const std::string path = ::testing::TempDir() + "/both.goal";
+  const std::string text = "num_ranks 2\nrank 0 {\nsend 1b to 1\n}\nrank 1 {\nrecv 1b from 0\n}\n";
+  std::ofstream(path) << text;
+  const ProcessEnd end = Goal({path, "--write=" + path});
+  EXPECT_EQ(end.exit_code, 2) << end;
+  EXPECT_THAT(end.err, HasSubstr("is a file that this run reads"));
+  std::ifstream file(path);
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), text);
+}
+
 TEST(GoalProgramTest, BadFlagsGiveOneLine) {
   const std::vector<std::vector<std::string>> all = {
       {},

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -187,6 +188,19 @@ TEST(WriteProgramTest, MetricsAndTraceAreTwoFiles) {
   const ProcessEnd end = kWrite.Run({"--metrics=" + file, "--trace=" + file});
   EXPECT_EQ(end.exit_code, 2) << end;
   EXPECT_THAT(Lines(end.err), ElementsAre(HasSubstr("--metrics and --trace are both to be in")));
+}
+
+TEST(WriteProgramTest, APlanIsNotWrittenOver) {
+  const std::string plan = ::testing::TempDir() + "/plan.json";
+  const std::string text = R"({"rules": [{"fault": "delayed_completion"}]})";
+  std::ofstream(plan) << text;
+  for (const std::string output : {"--trace=", "--metrics="}) {
+    const ProcessEnd end = kWrite.Run({"--faults=" + plan, output + plan});
+    EXPECT_EQ(end.exit_code, 2) << end;
+    EXPECT_THAT(Lines(end.err), ElementsAre(HasSubstr("is a file that this run reads")));
+    std::ifstream file(plan);
+    EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), text);
+  }
 }
 
 TEST(WriteProgramTest, HelpTeaches) {

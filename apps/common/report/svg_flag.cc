@@ -12,7 +12,7 @@ namespace drydock::apps {
 
 absl::Status CheckSvg() {
   const std::string path = absl::GetFlag(FLAGS_svg);
-  return path.empty() ? absl::OkStatus() : CheckOutput("svg", path);
+  return path.empty() ? absl::OkStatus() : CheckOutputFlag("svg", path);
 }
 
 absl::Status DrawIfAsked(const std::function<std::string()>& draw) {
