@@ -144,6 +144,12 @@ int RunOneSeed(const Arguments& arguments) {
     std::_Exit(kExitFailed);
   });
   const RunSpec spec = SpecOf(OptionsOf(arguments), seed);
+  if (!absl::GetFlag(FLAGS_out).empty()) {  // before a run that may end this process
+    const auto run = RunIsolated(*arguments.scenario, spec);
+    if (!run.ok()) return ReportError(kExploreUsage.name, run.status());
+    const int written = WriteOut(MakeCapsule(*arguments.scenario, spec, *run));
+    if (written != kExitOk) return written;
+  }
   if (TraceIsAsked()) {
     const absl::Status traced = TraceOnce(*arguments.scenario, spec);
     if (!traced.ok()) return ReportError(kExploreUsage.name, traced);
@@ -153,12 +159,6 @@ int RunOneSeed(const Arguments& arguments) {
   if (arguments.profile_sweep) {
     const int told = TellFigures(arguments, result);
     if (told != kExitOk) return told;
-  }
-  if (!absl::GetFlag(FLAGS_out).empty()) {
-    const auto run = RunIsolated(*arguments.scenario, spec);
-    if (!run.ok()) return ReportError(kExploreUsage.name, run.status());
-    const int written = WriteOut(MakeCapsule(*arguments.scenario, spec, *run));
-    if (written != kExitOk) return written;
   }
   ExploreReport report;
   report.Add(result);

@@ -231,6 +231,18 @@ TEST(ExploreProgramTest, ACapsuleIsNotWrittenOver) {
   EXPECT_EQ(RunExplore({"--replay=" + capsule}).LastLine(), "replayed bit for bit");
 }
 
+TEST(ExploreProgramTest, ASeedThatNeverEndsLeavesItsCapsuleToo) {
+  const std::string out = ::testing::TempDir() + "never-ends.capsule";
+  const ProcessEnd end = RunExplore(
+      {"--scenario=museum-again-never-reads", "--faults=none", "--seed=1", "--out=" + out});
+  EXPECT_EQ(end.exit_code, 1) << end;
+  EXPECT_THAT(end.out, HasSubstr("posts to a full send queue for ever"));
+  const ProcessEnd again = RunExplore({"--replay=" + out});
+  EXPECT_EQ(again.exit_code, 1) << again;
+  EXPECT_THAT(again.out, HasSubstr("hang: "));
+  EXPECT_EQ(again.LastLine(), "replayed bit for bit");
+}
+
 // A small capsule may take hours: where it cannot be written, nothing runs.
 TEST(ExploreProgramTest, WhereAResultGoesIsKnownBeforeTheFirstRun) {
   const std::string folder = ::testing::TempDir() + "small-one";
