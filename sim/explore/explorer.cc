@@ -1,7 +1,7 @@
 #include "drydock/sim/explore/explorer.h"
 
 #include <algorithm>
-#include <deque>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -23,18 +23,12 @@ constexpr std::uint64_t kMostSeeds = 256;
 class Exploration {
  public:
   Exploration(const Scenario& scenario, const ExploreOptions& options)
-      : scenario_(scenario), options_(options) {
-    const std::uint64_t share = options.seeds / (options.jobs * 4) + 1;
-    const std::uint64_t length = std::min(kMostSeeds, share);
-    for (std::uint64_t done = 0; done < options.seeds; done += length) {
-      const std::uint64_t first = options.first_seed + done;
-      const std::uint64_t count = std::min(length, options.seeds - done);
-      waiting_.push_back({{first, first + (count - 1)}, std::nullopt});
-    }
-  }
+      : scenario_(scenario),
+        options_(options),
+        length_(std::min(kMostSeeds, options.seeds / (options.jobs * 4) + 1)) {}
 
   absl::StatusOr<ExploreReport> Run() {
-    while (!waiting_.empty() || !running_.empty()) {
+    while (HasShare() || !running_.empty()) {
       RETURN_IF_ERROR(StartWorkers());
       RETURN_IF_ERROR(WaitForWorkers());
       ServeWorkers();
@@ -58,10 +52,24 @@ class Exploration {
     return options_.twice_every != 0 && seed % options_.twice_every == 0;
   }
 
+  bool HasShare() const { return !waiting_.empty() || shared_out_ < options_.seeds; }
+
+  // REQUIRES: HasShare.
+  Share TakeShare() {
+    if (!waiting_.empty()) {
+      Share share = std::move(waiting_.back());
+      waiting_.pop_back();
+      return share;
+    }
+    const std::uint64_t first = options_.first_seed + shared_out_;
+    const std::uint64_t count = std::min(length_, options_.seeds - shared_out_);
+    shared_out_ += count;
+    return {{first, first + (count - 1)}, std::nullopt};
+  }
+
   absl::Status StartWorkers() {
-    while (running_.size() < options_.jobs && !waiting_.empty()) {
-      Share share = std::move(waiting_.front());
-      waiting_.pop_front();
+    while (running_.size() < options_.jobs && HasShare()) {
+      Share share = TakeShare();
       const auto run = [this](std::uint64_t seed) {
         return RunChecked(scenario_, SpecOf(options_, seed), IsTwice(seed));
       };
@@ -135,7 +143,7 @@ class Exploration {
     result.verdict = Verdict::kCrash;
     result.text = how;
     RunOthers(worker);
-    waiting_.push_front({{result.seed, result.seed}, result});
+    waiting_.push_back({{result.seed, result.seed}, result});
   }
 
   void GiveUp(const Worker& worker, Verdict verdict, std::string text) {
@@ -152,20 +160,22 @@ class Exploration {
   void RunOthers(const Worker& worker) {
     RunRest(worker, worker.seed());
     if (worker.untold() < worker.seed()) {
-      waiting_.push_front({{worker.untold(), worker.seed() - 1}, std::nullopt});
+      waiting_.push_back({{worker.untold(), worker.seed() - 1}, std::nullopt});
     }
   }
 
   // The seeds of a worker's range that come after this one.
   void RunRest(const Worker& worker, std::uint64_t seed) {
     if (seed < worker.range().last) {
-      waiting_.push_front({{seed + 1, worker.range().last}, std::nullopt});
+      waiting_.push_back({{seed + 1, worker.range().last}, std::nullopt});
     }
   }
 
   const Scenario& scenario_;
   const ExploreOptions& options_;
-  std::deque<Share> waiting_;
+  const std::uint64_t length_;    // of a share
+  std::uint64_t shared_out_ = 0;  // of the seeds, for the first time
+  std::vector<Share> waiting_;    // what workers have left, the last ones first
   std::vector<Running> running_;
   ExploreReport report_;
 };

@@ -278,6 +278,14 @@ TEST(ExplorerTest, TheLastSeedOfAllCanBeRun) {
   EXPECT_EQ(report.count(Verdict::kCorrect), 3u);
 }
 
+// What is not run yet takes no memory.
+TEST(ExplorerTest, ThereMayBeMoreSeedsThanRoomForThem) {
+  ExploreOptions options = Options(10'000'000'000, 2);
+  options.ended = [](const SeedResult&) { _exit(0); };
+  EXPECT_EXIT(Explore(TestScenario(&Fine), options).IgnoreError(), ::testing::ExitedWithCode(0),
+              "");
+}
+
 TEST(ExplorerTest, RuleThatNeverFiredIsTold) {
   FaultPlan plan;
   plan.rules.push_back(FaultRule::Of(Fault::kOpenDomainFails, "domain"));
