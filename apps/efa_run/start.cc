@@ -46,6 +46,13 @@ absl::StatusOr<std::string> FindLibrary(const char* name, const char* built) {
   if (error || access(library.c_str(), R_OK) != 0) {
     return absl::NotFoundError(absl::StrCat(library, ": not there (it is built with efa-run)"));
   }
+  // They part the names of LD_PRELOAD; the loader warns of a part that is no library, and goes on.
+  if (library.find_first_of(" :") != std::string::npos) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(library,
+                     ": the loader takes no library whose path has a space or a colon: "
+                     "move efa-run and its libraries"));
+  }
   void* const opened = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (opened == nullptr) return absl::UnavailableError(dlerror());
   return library;

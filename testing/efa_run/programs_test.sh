@@ -120,4 +120,11 @@ echo "no plan" >"$work/plan.txt"
 refused "plan.txt" --faults="$work/plan.txt" fi_info
 refused "cannot be written" --trace=/nowhere/trace.json fi_info
 refused "cannot be written" --findings-file=/nowhere/found.json fi_info
+installed=$efa_run
+for folder in "a b" a:b; do  # the loader would leave the library out, and the program run without NICs
+  mkdir "$work/$folder"
+  cp -L "$installed" "$(dirname "$installed")/libdrydock_verbs.so" "$work/$folder"
+  efa_run=$work/$folder/efa-run
+  refused "the loader takes no library whose path has a space or a colon" true
+done
 echo "all programs ran"
