@@ -68,6 +68,7 @@ ABSL_DECLARE_FLAG(std::string, faults);           // of fault_flags.cc
 ABSL_DECLARE_FLAG(std::string, require_covered);  // of coverage_flags.cc
 ABSL_DECLARE_FLAG(std::uint64_t, first_seed);     // of arguments.cc, as sweep, list and seed
 ABSL_DECLARE_FLAG(bool, sweep);
+ABSL_DECLARE_FLAG(bool, profile_sweep);
 ABSL_DECLARE_FLAG(bool, list);
 ABSL_DECLARE_FLAG(std::string, seed);
 ABSL_DECLARE_FLAG(std::string, strategy);  // of schedule_flags.cc
@@ -402,9 +403,11 @@ int RunAllOrders(const Arguments& arguments) {
 absl::Status CheckForm() {
   ASSIGN_OR_RETURN(const OutputForm form, OutputFormFromFlags());
   const bool table = absl::GetFlag(FLAGS_replay).empty() && absl::GetFlag(FLAGS_shrink).empty() &&
-                     !absl::GetFlag(FLAGS_sweep);
+                     !absl::GetFlag(FLAGS_sweep) &&
+                     !(absl::GetFlag(FLAGS_list) && absl::GetFlag(FLAGS_profile_sweep));
   if (form != OutputForm::kCsv || table) return absl::OkStatus();
-  return absl::InvalidArgumentError("--csv is for seeds, orders and --list; here is --json");
+  return absl::InvalidArgumentError(
+      "--csv is for seeds, orders and --list of scenarios; here is --json");
 }
 
 // A corpus has a place for capsules, and what it has to say is no table.

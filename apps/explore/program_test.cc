@@ -391,6 +391,7 @@ TEST(ExploreProgramTest, BadInputIsOneLineAndTwo) {
        {{"--trace=t.json", "--seeds=5"}, "--trace is for one run: with --seed or --replay"},
        {{"--seeds=5", "--out=x"}, "--out is of one run"},
        {{"--partial"}, "--partial is for merge"},
+       {{"--list", "--profile-sweep", "--csv"}, "--csv is for seeds, orders and --list of"},
        {{"--sweep", "--require-covered=x"}, "--sweep counts no coverage"},
        {{"--seed=1", "--until=covered"}, "--until is for many seeds"},
        {{"--seed=1", "--seeds=5"}, "--seeds is for many seeds"},
