@@ -1,9 +1,11 @@
-// How a person starts another program of ours, from where this one was started.
+// How a person starts another program of ours, from where this one was started; and words for a
+// shell.
 
 #ifndef DRYDOCK_APPS_COMMON_PROGRAM_COMMAND_H_
 #define DRYDOCK_APPS_COMMON_PROGRAM_COMMAND_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 
@@ -18,6 +20,9 @@ std::string ProgramCommand(absl::string_view program, absl::string_view argument
 // The same for a program whose file is `self`; empty: it is not known.
 std::string ProgramCommandFrom(const std::string& self, absl::string_view program,
                                absl::string_view arguments);
+
+// The words as a shell takes them back: "efa-run '--faults=a b.json' ./my_test".
+std::string AsShellWords(const std::vector<std::string>& words);
 
 }  // namespace drydock::apps
 

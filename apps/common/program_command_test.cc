@@ -44,5 +44,11 @@ TEST_F(ProgramCommandTest, InAnImageOfSomePrograms) {
   EXPECT_EQ(From("drydock-doctor", "gpuloc"), "./bazelw run //apps/gpuloc");
 }
 
+TEST(ShellWordsTest, ACommandCanBeTypedAgain) {
+  EXPECT_EQ(AsShellWords({"efa-run", "--faults=a b.json", "it's", "", "$x", "./test"}),
+            R"(efa-run '--faults=a b.json' 'it'\''s' '' '$x' ./test)");
+  EXPECT_EQ(AsShellWords({"a\x1b[2Jb'c\n"}), R"($'a\033[2Jb\'c\n')");
+}
+
 }  // namespace
 }  // namespace drydock::apps

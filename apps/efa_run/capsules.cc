@@ -21,6 +21,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "drydock/apps/common/output_file.h"
+#include "drydock/apps/common/program_command.h"
 #include "drydock/apps/efa_run/say.h"
 #include "drydock/apps/efa_run/start.h"
 #include "drydock/apps/explore/capsule_commands.h"
@@ -146,10 +147,9 @@ absl::StatusOr<std::unique_ptr<LoadedProgram>> Load(const std::string& path, con
   loaded->patience = asked.patience;
   RETURN_IF_ERROR(loaded->request.settings.MakeProfile().status());
   ASSIGN_OR_RETURN(const std::string program, FindOnPath(capsule.program->words[0]));
-  const std::string found = program == capsule.program->words[0]
-                                ? ""
-                                : absl::StrCat(" (", sim::verbs::AsShellWords({program}), ")");
-  Say(absl::StrCat("runs ", sim::verbs::AsShellWords(capsule.program->words), found, ", seed ",
+  const std::string found =
+      program == capsule.program->words[0] ? "" : absl::StrCat(" (", AsShellWords({program}), ")");
+  Say(absl::StrCat("runs ", AsShellWords(capsule.program->words), found, ", seed ",
                    capsule.run.seed, ", profile ", capsule.profile, ", ",
                    capsule.run.plan.rules.size(), " fault rules"));
   return loaded;

@@ -7,6 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "drydock/apps/common/program_command.h"
 #include "drydock/coro/status_macros.h"
 #include "drydock/sim/virtual_time/virtual_time.h"
 
@@ -196,7 +197,7 @@ std::string CommandFor(const Request& request, std::uint64_t seed) {
   }
   if (absl::StartsWith(request.program[0], "-")) words.emplace_back("--");
   words.insert(words.end(), request.program.begin(), request.program.end());
-  return sim::verbs::AsShellWords(words);
+  return AsShellWords(words);
 }
 
 }  // namespace drydock::apps

@@ -77,7 +77,7 @@ std::string CapsuleLine(const Asked& asked, std::uint64_t number) {
 }  // namespace
 
 std::string ReplayCapsuleCommand(const std::string& path) {
-  return ProgramCommand("explore", absl::StrCat("--replay=", path));
+  return ProgramCommand("explore", AsShellWords({absl::StrCat("--replay=", path)}));
 }
 
 std::string ReplayCommand(const Asked& asked, std::uint64_t seed) {
@@ -86,7 +86,8 @@ std::string ReplayCommand(const Asked& asked, std::uint64_t seed) {
     return ReplayCapsuleCommand(capsule == asked.capsules.end() ? "CAPSULE" : capsule->second);
   }
   return ProgramCommand(
-      "explore", absl::StrCat("--scenario=", asked.scenario, " --faults=", asked.faults,
+      "explore", absl::StrCat("--scenario=", asked.scenario, " ",
+                              AsShellWords({absl::StrCat("--faults=", asked.faults)}),
                               asked.strategy == "random" ? "" : " --strategy=" + asked.strategy,
                               asked.flags.empty() ? "" : " ", asked.flags, " --seed=", seed));
 }

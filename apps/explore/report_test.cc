@@ -51,6 +51,12 @@ TEST(ExploreReportTest, SaysWhatFailedAndHowToSeeItAgain) {
   EXPECT_THAT(text, Not(HasSubstr("crash")));
 }
 
+TEST(ExploreReportTest, AReplayLineCanBeTypedAgain) {
+  EXPECT_THAT(ReplayCommand({"write", "my plan.json"}, 17),
+              HasSubstr("--scenario=write '--faults=my plan.json' --seed=17"));
+  EXPECT_THAT(ReplayCapsuleCommand("/tmp/a b.capsule"), HasSubstr("'--replay=/tmp/a b.capsule'"));
+}
+
 TEST(ExploreReportTest, OrdersSayWhetherThereAreMoreAndHowToSeeOneAgain) {
   sim::explore::OrdersReport report;
   report.redundant = 3;

@@ -20,11 +20,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
 #include "drydock/coro/status_macros.h"
 
 namespace drydock::sim::verbs {
@@ -221,24 +218,6 @@ absl::StatusOr<EndedRun> RunAlone(const Process& process, milliseconds patience)
   const pid_t number = run.process;
   alone.emplace(number, std::move(run));
   return TakeNext(alone);
-}
-
-std::string AsShellWords(const std::vector<std::string>& words) {
-  static constexpr char kPlain[] =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%";
-  return absl::StrJoin(words, " ", [](std::string* out, const std::string& word) {
-    const bool plain = !word.empty() && word.find_first_not_of(kPlain) == word.npos;
-    // Bytes that a terminal would take for more than letters are written out.
-    const bool strange = std::any_of(word.begin(), word.end(),
-                                     [](char letter) { return letter < ' ' || letter > '~'; });
-    if (strange) {
-      absl::StrAppend(out, "$'", absl::CEscape(word), "'");
-    } else if (plain) {
-      absl::StrAppend(out, word);
-    } else {
-      absl::StrAppend(out, "'", absl::StrReplaceAll(word, {{"'", "'\\''"}}), "'");
-    }
-  });
 }
 
 }  // namespace drydock::sim::verbs

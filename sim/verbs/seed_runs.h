@@ -51,9 +51,6 @@ absl::Status RunSeeds(const SeedRange& seeds, std::chrono::milliseconds patience
 // One process. UNAVAILABLE: as above.
 absl::StatusOr<EndedRun> RunAlone(const Process& process, std::chrono::milliseconds patience);
 
-// The words as a shell takes them back: "efa-run '--faults=a b.json' ./my_test".
-std::string AsShellWords(const std::vector<std::string>& words);
-
 }  // namespace drydock::sim::verbs
 
 #endif  // DRYDOCK_SIM_VERBS_SEED_RUNS_H_

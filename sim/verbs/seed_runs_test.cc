@@ -212,11 +212,5 @@ TEST(SeedRunsTest, WhoIgnoresItsChildrenIsToldOfThem) {
   std::signal(SIGCHLD, SIG_DFL);
 }
 
-TEST(SeedRunsTest, ACommandCanBeTypedAgain) {
-  EXPECT_EQ(AsShellWords({"efa-run", "--faults=a b.json", "it's", "", "$x", "./test"}),
-            R"(efa-run '--faults=a b.json' 'it'\''s' '' '$x' ./test)");
-  EXPECT_EQ(AsShellWords({"a\x1b[2Jb'c\n"}), R"($'a\033[2Jb\'c\n')");
-}
-
 }  // namespace
 }  // namespace drydock::sim::verbs
