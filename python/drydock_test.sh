@@ -12,6 +12,7 @@ echo "== the wheel: the same bytes twice; a module and a plugin in it"
 for time in one two; do mkdir -p "$work/$time"; python3 python/wheel.py 0+git20261231.1.abc1234.local 1700000000 "$work/$time"; done
 wheel=drydock-0+git20261231.1.abc1234.local-py3-none-any.whl
 cmp "$work/one/$wheel" "$work/two/$wheel"
+python3 python/wheel.py 0 0 "$work" || { echo "FAILED: a wheel of 1970"; exit 1; }
 mkdir -p "$work/installed"
 python3 -m zipfile -e "$work/one/$wheel" "$work/installed"
 cd "$work" # not where the sources are

@@ -46,7 +46,8 @@ def files(version):
 def main(version, seconds, folder):
     version = python_version(version)
     path = os.path.join(folder, f"drydock-{version}-py3-none-any.whl")
-    when = time.gmtime(int(seconds))[:6]
+    earliest = 315532800  # 1980, with which the dates of a zip file begin
+    when = time.gmtime(max(int(seconds), earliest))[:6]
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as wheel:
         for name, content in files(version).items():
             entry = zipfile.ZipInfo(name, when)
