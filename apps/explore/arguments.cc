@@ -230,7 +230,8 @@ absl::StatusOr<Arguments> ReadArguments(const std::vector<std::string>& position
     arguments.seed = number;
   }
   const std::uint64_t first = arguments.seed.value_or(absl::GetFlag(FLAGS_first_seed));
-  ASSIGN_OR_RETURN(ScheduleChoice schedule, ReadScheduleFlags(*arguments.scenario, first));
+  ASSIGN_OR_RETURN(ScheduleChoice schedule,
+                   ReadScheduleFlags(*arguments.scenario, SpecOf(OptionsOf(arguments), first)));
   arguments.exhaustive = schedule.exhaustive;
   RETURN_IF_ERROR(CheckCombination(arguments, schedule));
   arguments.asked.strategy =

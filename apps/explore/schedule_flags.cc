@@ -22,7 +22,7 @@ ABSL_FLAG(bool, no_reduction, false,
 namespace drydock::apps {
 
 absl::StatusOr<ScheduleChoice> ReadScheduleFlags(const sim::explore::Scenario& scenario,
-                                                 std::uint64_t seed) {
+                                                 const sim::explore::RunSpec& run) {
   ScheduleChoice choice;
   const std::string name = absl::GetFlag(FLAGS_strategy);
   if (name == "exhaustive" || name == "exhaustive:packets") {
@@ -37,7 +37,7 @@ absl::StatusOr<ScheduleChoice> ReadScheduleFlags(const sim::explore::Scenario& s
                               absl::StrCat("is for --strategy=exhaustive, not for ", name)));
   ASSIGN_OR_RETURN(choice.strategy, sim::explore::ParseStrategy(name));
   if (choice.strategy.wants_steps) {
-    const std::size_t steps = std::max<std::size_t>(1, CountSteps(scenario, seed));
+    const std::size_t steps = std::max<std::size_t>(1, CountSteps(scenario, run));
     ASSIGN_OR_RETURN(choice.strategy, sim::explore::ParseStrategy(absl::StrCat(name, ":", steps)));
   }
   return choice;

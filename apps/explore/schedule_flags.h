@@ -8,6 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "drydock/sim/events/scheduler.h"
+#include "drydock/sim/explore/run_seed.h"
 #include "drydock/sim/explore/scenario.h"
 #include "drydock/sim/explore/strategy/strategy.h"
 
@@ -25,10 +26,10 @@ struct ScheduleChoice {
   std::optional<ExhaustiveChoice> exhaustive;  // instead
 };
 
-// Reads the flags. Runs the scenario once where `pct` is to count its steps. kInvalidArgument: one
-// line.
+// Reads the flags. Where `pct` is to count the steps of a run, it counts those of `run`.
+// kInvalidArgument: one line.
 absl::StatusOr<ScheduleChoice> ReadScheduleFlags(const sim::explore::Scenario& scenario,
-                                                 std::uint64_t seed);
+                                                 const sim::explore::RunSpec& run);
 
 }  // namespace drydock::apps
 

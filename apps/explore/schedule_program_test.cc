@@ -43,6 +43,15 @@ TEST(ExploreStrategyTest, EveryStrategyFindsTheProtocolThatIsWrongAndItsReplaySh
   }
 }
 
+TEST(ExploreStrategyTest, StepsAreThoseOfTheRunThatIsAskedFor) {
+  const auto strategy = [](const std::string& parameters) -> std::string {
+    const ProcessEnd end = RunExplore({"--scenario=ping-pong", "--faults=none", "--seeds=1",
+                                       "--json", "--strategy=pct:3", "--parameters=" + parameters});
+    return nlohmann::json::parse(end.out)["strategy"];
+  };
+  EXPECT_NE(strategy("rounds=1"), strategy("rounds=9"));
+}
+
 TEST(ExploreStrategyTest, ExhaustiveNamesTheOrderThatFails) {
   const std::string folder = ::testing::TempDir() + "orders";
   const ProcessEnd found =

@@ -80,13 +80,14 @@ absl::StatusOr<OrdersReport> ExploreOrders(const Scenario& scenario, const Order
   return report;
 }
 
-std::size_t CountSteps(const Scenario& scenario, std::uint64_t seed) {
+std::size_t CountSteps(const Scenario& scenario, RunSpec run) {
   std::size_t steps = 0;
-  PlanSource plans = NoFaults();
-  plans.strategy.schedule = [&](std::uint64_t number) {
+  run.plan = NoFaults().plan(run.seed);
+  run.strategy = {};
+  run.strategy.schedule = [&](std::uint64_t number) {
     return std::make_unique<CountingWalk>(number, steps);
   };
-  RunSeed(scenario, seed, plans);
+  RunOnce(scenario, run);
   return steps;
 }
 

@@ -45,8 +45,8 @@ struct OrdersReport {
 // process along. kInvalidArgument: max_runs is 0. REQUIRES: the seed's plan passes CheckPlan.
 absl::StatusOr<OrdersReport> ExploreOrders(const Scenario& scenario, const OrdersOptions& options);
 
-// How many steps one run of the seed has, without faults: what `pct` should reckon with.
-std::size_t CountSteps(const Scenario& scenario, std::uint64_t seed);
+// How many steps this run has, without its faults and its strategy: what `pct` should reckon with.
+std::size_t CountSteps(const Scenario& scenario, RunSpec run);
 
 }  // namespace drydock::sim::explore
 
