@@ -5,6 +5,7 @@
 
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -52,6 +53,7 @@ class SharedCounter {
   ~SharedCounter() { munmap(count_, kBytes); }
 
   int Next() { return ++*count_; }
+  void Set(int count) { *count_ = count; }
   int count() const { return *count_; }
 
  private:
@@ -191,6 +193,30 @@ TEST(ExplorerTest, TimeInWhichAllAreStoppedIsNoSilence) {
   int status = 0;
   ASSERT_EQ(waitpid(explorer, &status, 0), explorer);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+
+TEST(ExplorerTest, WorkersEndWithTheProcessThatStartedThem) {
+  prctl(PR_SET_CHILD_SUBREAPER, 1);  // it is told of the end of what the explorer leaves
+  SharedCounter worker;
+  const pid_t explorer = fork();
+  ASSERT_GE(explorer, 0);
+  if (explorer == 0) {
+    const TestScenario scenario([&, parent = getpid()](Trial& trial) {
+      worker.Set(getpid());
+      alarm(60);  // for an explorer that leaves it
+      kill(parent, SIGKILL);
+      for (;;) pause();
+      return Fine(trial);
+    });
+    Explore(scenario, Options(1)).IgnoreError();
+    _exit(1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(explorer, &status, 0), explorer);
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << status;
+  ASSERT_EQ(waitpid(worker.count(), &status, 0), worker.count());
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) << status;
+  prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
 
 // The process that it leaves behind holds the worker's pipe open.

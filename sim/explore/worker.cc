@@ -1,8 +1,10 @@
 #include "drydock/sim/explore/worker.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -89,11 +91,15 @@ absl::StatusOr<std::unique_ptr<Worker>> Worker::Start(
     const SeedRange& range, const std::function<SeedResult(std::uint64_t seed)>& run) {
   ASSIGN_OR_RETURN(SharedSeed running, ShareSeed(range.first));
   std::array<int, 2> ends{};
-  if (pipe(ends.data()) != 0) {
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) {
     return absl::InternalError(absl::StrCat("start a worker: pipe: ", std::strerror(errno)));
   }
+  const pid_t parent = getpid();
   const pid_t pid = fork();
   if (pid == 0) {
+    // Without its parent nobody reads what it tells, and a seed may run for ever.
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != parent) _exit(1);
     close(ends[0]);
     RunRange(ends[1], range, *running, run);
   }

@@ -29,7 +29,8 @@ struct SeedRange {
   std::uint64_t last = 0;
 };
 
-// Ownership: owns the process; destruction ends it and reaps it. Threads: the one that started it.
+// Ownership: owns the process; destruction ends it and reaps it, and so does this process's end, by
+// whatever signal. Threads: the one that started it.
 class Worker {
  public:
   // Forks; the child runs `run` for each seed of the range, in order, and ends. kInternal: no
