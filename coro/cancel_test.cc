@@ -408,6 +408,51 @@ TEST_F(CancelTest, CancellingReachesThroughJoinAndWhenAll) {
   });
 }
 
+// The tasks that a join had asked to end are gone with it: the scope waits for none of them again,
+// and asks none a second time.
+TEST_F(CancelTest, ScopeWhoseJoinWasCancelledIsJoinedAgain) {
+  for (const bool cancel : {false, true}) {
+    SCOPED_TRACE(cancel);
+    Run([&]() -> Task<> {
+      Scope scope;
+      scope.Spawn(Operate(true));
+      scope.Spawn(SleepForEver());
+      co_await ExpectThatTheDeadlineWaits(loop_.Now(), scope.Join());
+      EXPECT_EQ(scope.running(), 0u);
+      EXPECT_EQ(alive_, 0);
+      const Time cancelled = loop_.Now();
+      if (cancel) scope.Cancel();
+      const absl::Status nothing_left = co_await scope.Join();
+      EXPECT_THAT(nothing_left, IsOk());
+      EXPECT_EQ(loop_.Now(), cancelled);
+      auto fail = [&]() -> Task<absl::Status> {
+        co_await Sleep(1ms);
+        co_return absl::DataLossError("lost");
+      };
+      scope.Spawn(fail());
+      const absl::Status as_new = co_await scope.Join();
+      EXPECT_THAT(as_new, StatusIs(absl::StatusCode::kDataLoss));
+    });
+  }
+}
+
+// The same where the join that is cancelled is that of a scope's task, in another scope.
+TEST_F(CancelTest, ScopeThatACancelledTaskJoinedIsJoinedAgain) {
+  Run([&]() -> Task<> {
+    Scope inner;
+    inner.Spawn(Operate(true));
+    auto join = [&]() -> Task<absl::Status> { return inner.Join(); };
+    Scope outer;
+    outer.Spawn(join());
+    co_await ExpectThatTheDeadlineWaits(loop_.Now(), outer.Join());
+    EXPECT_EQ(outer.running(), 0u);
+    EXPECT_EQ(inner.running(), 0u);
+    inner.Cancel();
+    const absl::Status joined = co_await inner.Join();
+    EXPECT_THAT(joined, IsOk());
+  });
+}
+
 // The coroutine that cancels is cancelled in turn, while it waits for the device: the outer one
 // waits as well.
 TEST_F(CancelTest, CancellingTheCancellerWaitsForTheSameOperation) {

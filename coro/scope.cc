@@ -69,29 +69,16 @@ class ScopeChild {
 
 using internal::ScopeChild;
 
-// Children that were asked to end. They are destroyed with this object, whether they have ended or
-// not.
-class Scope::Doomed {
- public:
-  explicit Doomed(Scope& scope) : scope_(scope) {
-    DD_CHECK(!scope.children_.empty(), "a scope is joined by two tasks at a time");
-    children_.Append(scope.children_);
+Scope::Doomed::~Doomed() {
+  while (ListNode* child = children_.front()) {
+    ScopeChild::Destroy(*child);
+    --scope_.running_;
   }
-  ~Doomed() {
-    while (ListNode* child = children_.front()) {
-      ScopeChild::Destroy(*child);
-      --scope_.running_;
-    }
-  }
+}
 
-  void Ask(Cancellation& cancellation) {
-    children_.ForEach([&](ListNode& child) { ScopeChild::PromiseOf(child).Cancel(cancellation); });
-  }
-
- private:
-  Scope& scope_;
-  IntrusiveList<ListNode> children_;
-};
+void Scope::Doomed::Ask(Cancellation& cancellation) {
+  children_.ForEach([&](ListNode& child) { ScopeChild::PromiseOf(child).Cancel(cancellation); });
+}
 
 void Scope::JoinWaiter::Cancel(Cancellation& cancellation) {
   Waiter::Cancel(cancellation);
@@ -99,8 +86,7 @@ void Scope::JoinWaiter::Cancel(Cancellation& cancellation) {
 }
 
 void Scope::JoinWaiter::CancelTasks(Cancellation& cancellation) {
-  scope_.children_.ForEach(
-      [&](ListNode& child) { ScopeChild::PromiseOf(child).Cancel(cancellation); });
+  doomed_.emplace(scope_).Ask(cancellation);
 }
 
 void Scope::JoinWaiter::ForEachTask(
@@ -139,6 +125,7 @@ Task<absl::Status> Scope::Join() {
 }
 
 Task<> Scope::EndChildren() {
+  DD_CHECK(!children_.empty(), "a scope is joined by two tasks at a time");
   EndOfWaits ended;
   Doomed doomed(*this);
   doomed.Ask(ended);

@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "drydock/coro/cancel.h"
@@ -66,8 +67,9 @@ class Scope {
   // first, with the texts of the next few and the number of the rest: "no peer; then: no memory;
   // and 7 more". OK when tasks were cancelled and none failed; a task that returns kCancelled after
   // its scope was cancelled has not failed. After that the scope is as new. A task that is
-  // cancelled while it joins cancels the tasks of the scope. One task joins at a time, and none of
-  // the scope's own: that would wait for itself.
+  // cancelled while it joins cancels the tasks of the scope, which die with it: the scope can be
+  // used and joined again. One task joins at a time, and none of the scope's own: that would wait
+  // for itself.
   Task<absl::Status> Join();
 
   // Tasks that have not finished.
@@ -76,7 +78,21 @@ class Scope {
  private:
   friend class internal::ScopeChild;
 
-  // Waits for something to change; asks the children when it is cancelled.
+  // Children that were asked to end. They are destroyed with this object, whether they have ended
+  // or not.
+  class Doomed {
+   public:
+    // Takes all children that the scope has.
+    explicit Doomed(Scope& scope) : scope_(scope) { children_.Append(scope.children_); }
+    ~Doomed();
+    void Ask(Cancellation& cancellation);
+
+   private:
+    Scope& scope_;
+    IntrusiveList<ListNode> children_;
+  };
+
+  // Waits for something to change. When it is cancelled, the children that there are die with it.
   class JoinWaiter final : public WaitList::Waiter, private internal::WokenParent {
    public:
     explicit JoinWaiter(Scope& scope) : Waiter(scope.changed_, kNever), scope_(scope) {}
@@ -95,8 +111,8 @@ class Scope {
 
    private:
     Scope& scope_;
+    std::optional<Doomed> doomed_;
   };
-  class Doomed;
 
   void Failed(const TaskPlace& task, const TaskPlace& spawned, const absl::Status& error);
   void Finished();

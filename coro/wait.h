@@ -29,7 +29,7 @@ class TaskRecord;
 // code that cancels it. Threads: the loop's.
 class Wait {
  public:
-  // Ends the wait. Either nothing will resume the coroutine from now on, or
+  // Ends the wait; called once at most. Either nothing will resume the coroutine from now on, or
   // `cancellation.Expect()` was called, and `cancellation.Ended()` will be, once, instead of
   // resuming it. `cancellation` lives until then, or until the coroutine was destroyed.
   virtual void Cancel(Cancellation& cancellation) = 0;

@@ -12,6 +12,7 @@
 
 #include "drydock/coro/scope.h"
 #include "drydock/coro/sleep.h"
+#include "drydock/coro/timeout.h"
 #include "drydock/coro/when_all.h"
 #include "drydock/fabric/async/immediate_counter.h"
 #include "drydock/sim/cluster/two_nodes.h"
@@ -210,6 +211,34 @@ TEST_F(AsyncEndpointTest, ClosingResolvesWhatIsAwaited) {
   };
   EXPECT_THAT(nodes_.loop.Run(main()), IsOk());
   EXPECT_EQ(room.use_count(), 1);
+}
+
+// A write that a cancelled join had asked to end has ended with it: a second join neither waits for
+// it nor asks it again.
+TEST_F(AsyncEndpointTest, WritesOfACancelledJoinAreOver) {
+  const BufferRef local = nodes_.a.Allocate(1 << 20).value(),
+                  remote = nodes_.b.Allocate(1 << 20).value();
+  auto write = [&]() -> coro::Task<absl::Status> {
+    const Completion done = co_await a_.Write(local, remote->region().remote(), nodes_.a.peer(1));
+    ADD_FAILURE() << "goes on after it was cancelled";
+    co_return a_.ToStatus(done, "write");
+  };
+  for (const bool cancel : {false, true}) {
+    SCOPED_TRACE(cancel);
+    auto main = [&]() -> coro::Task<void> {
+      coro::Scope writes;
+      writes.Spawn(write());
+      const absl::Status expired = co_await coro::Timeout(1us, writes.Join());
+      EXPECT_THAT(expired, StatusIs(absl::StatusCode::kDeadlineExceeded));
+      EXPECT_EQ(writes.running(), 0u);
+      EXPECT_EQ(nodes_.a.dispatcher().slots().in_flight(), 0u);
+      if (cancel) writes.Cancel();
+      const absl::Status joined = co_await writes.Join();
+      EXPECT_THAT(joined, IsOk());
+    };
+    EXPECT_THAT(nodes_.loop.Run(main()), IsOk());
+    EXPECT_EQ(local.use_count(), 1u);
+  }
 }
 
 // Every point at which a task may be destroyed, with operations in every state: nothing is touched
