@@ -149,5 +149,39 @@ TEST(PressureTest, EverythingArrivesForManySeeds) {
   EXPECT_GT(under_pressure, 50u);
 }
 
+// A packet that was refused as not ready is sent again behind all others of its sender, some 30 MB
+// of whole packets here: they are held until its turn, and none of them is lost.
+TEST(PressureTest, WholeSendQueueMayOvertakeARefusedPacket) {
+  constexpr std::uint64_t kPackets = 6000;
+  constexpr std::size_t kPacket = 8700;
+  TestBedOptions options{.profile = "p5"};
+  options.settings.unexpected_messages = 1;
+  options.settings.receive_packets = 1024;
+  TestBed bed(options);
+  bed.Connect();
+  std::uint64_t sent = 0, posted = 0;
+  const auto send = [&] {
+    const fabric::SendRequest request{
+        .buffer = bed.a().Local(0, kPacket), .peer = bed.a().peers[1], .context = Context{0}};
+    while (sent < kPackets && bed.a().endpoint->Send(request) == ErrorCode::kOk) ++sent;
+  };
+  const auto receive = [&] {
+    const fabric::RecvRequest request{.buffer = bed.b().Local(0, kPacket), .context = Context{0}};
+    while (posted < kPackets && bed.b().endpoint->Recv(request) == ErrorCode::kOk) ++posted;
+  };
+  ASSERT_TRUE(bed.PumpUntil([&] {
+    send();
+    return bed.a().statistics().backoffs > 1;
+  }));
+  EXPECT_TRUE(bed.PumpUntil([&] {
+    send();
+    receive();
+    return bed.b().completions.size() == kPackets && bed.a().completions.size() == kPackets;
+  })) << "received "
+      << bed.b().completions.size();
+  EXPECT_EQ(bed.b().statistics().too_early, 0u);
+  for (const Completion& done : bed.b().completions) EXPECT_TRUE(done.ok());
+}
+
 }  // namespace
 }  // namespace drydock::sim::rdm

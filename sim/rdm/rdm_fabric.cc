@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "drydock/sim/rdm/packet.h"
 #include "drydock/sim/rdm/rdm_domain.h"
+#include "drydock/sim/rdm/reorder_window.h"
 #include "drydock/sim/rdm/scatter_list.h"
 
 namespace drydock::sim::rdm {
@@ -25,6 +26,19 @@ constexpr std::uint64_t kRegionsPerEndpoint = 4;
 
 std::size_t OrElse(std::size_t wanted, std::size_t otherwise) {
   return wanted != 0 ? wanted : otherwise;
+}
+
+// What one peer may be ahead of its turn, at least.
+constexpr std::uint64_t kLeastEarlyBytes = 16 << 20;
+
+// The settings for a device, which decides those that are left to it.
+Settings SettingsOn(const fabric::Limits& device, Settings settings) {
+  if (settings.early_bytes == 0) {
+    const std::uint64_t packets = device.send_queue_depth + device.receive_queue_depth;
+    settings.early_bytes =
+        std::max(kLeastEarlyBytes, packets * ReorderWindow::HeldBytes(device.max_message_bytes));
+  }
+  return settings;
 }
 
 class RdmFabric final : public fabric::Fabric {
@@ -53,8 +67,9 @@ class RdmFabric final : public fabric::Fabric {
     }
     auto device = device_->OpenDomain(below_[nic]);
     if (!device.ok()) return device.status();
+    const Settings settings = SettingsOn((*device)->nic().limits, settings_);
     return std::make_unique<RdmDomain>(
-        std::make_shared<DomainCore>(alarm_, settings_, *std::move(device), nics_[nic]));
+        std::make_shared<DomainCore>(alarm_, settings, *std::move(device), nics_[nic]));
   }
 
  private:

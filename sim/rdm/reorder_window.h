@@ -25,6 +25,12 @@ class ReorderWindow {
                          std::uint64_t most_bytes = UINT64_MAX)
       : window_(window), most_bytes_(most_bytes), due_(first) {}
 
+  // What a packet of so many bytes counts while it is held, with the cost of holding it: the
+  // shortest packets are the most.
+  static constexpr std::uint64_t HeldBytes(std::uint64_t packet_bytes) {
+    return packet_bytes + 128;
+  }
+
   enum class Turn : std::uint8_t {
     kDue,    // handle it now, then call Next
     kEarly,  // hold it
@@ -83,8 +89,7 @@ class ReorderWindow {
  private:
   static constexpr std::uint32_t kHalf = std::uint32_t{1} << 31;
 
-  // The bytes of a held packet, with the cost of holding it: the shortest packets are the most.
-  static std::uint64_t BytesOf(const HeldPacket& packet) { return packet.size() + 128; }
+  static std::uint64_t BytesOf(const HeldPacket& packet) { return HeldBytes(packet.size()); }
 
   std::uint32_t window_;
   std::uint64_t most_bytes_;

@@ -41,9 +41,11 @@ struct Settings {
   // always taken, however long.
   std::size_t unexpected_messages = 16384;
   std::uint64_t unexpected_bytes = 64 << 20;
-  // Bytes of one peer's packets that came before their turn. An honest peer is never so far ahead;
-  // packets over the limit are dropped, and their messages end there.
-  std::uint64_t early_bytes = 16 << 20;
+  // Bytes of one peer's packets that came before their turn; 0: 16 MiB, or as many whole packets as
+  // the device's queues have entries, if that is more. A packet that was refused as not ready is
+  // sent again behind all others of its sender, which may fill a send queue each time. Packets over
+  // the limit are dropped, and no later message of the peer gets its turn.
+  std::uint64_t early_bytes = 0;
   // Values that one peer's fetching atomics wait for while it takes no packets. Values over the
   // limit are not sent: no honest peer has so many atomics under way.
   std::uint64_t answer_bytes = 64 << 20;
