@@ -19,12 +19,14 @@ bool Within(std::uint64_t offset, std::uint64_t bytes, std::uint64_t length) {
   return offset <= length && bytes <= length - offset;
 }
 
-// The numbers of the transfer and of its pages.
-absl::Status ReadNumbers(const TransferOptions& options, std::uint64_t pages, Plan& plan) {
+// The numbers of the transfer and of its pages, which follow each other unless it is a scatter.
+absl::Status ReadNumbers(const TransferOptions& options, std::uint64_t pages, Plan& plan,
+                         bool scatter = false) {
   if (options.transfer >= kMostTransfers) {
     return Refuse(options, absl::StrCat("transfers are numbered below ", kMostTransfers));
   }
-  if (pages == 0 || !Within(options.first_page, pages, kMostPages)) {
+  const bool numbered = Within(options.first_page, scatter ? 1 : pages, kMostPages);
+  if (pages == 0 || pages > kMostPages || !numbered) {
     return Refuse(options, absl::StrCat("pages from ", options.first_page, " on, ", pages,
                                         " of them: a transfer has 1 to ", kMostPages));
   }
@@ -96,8 +98,8 @@ absl::Status PlanPages(const PagesShape& shape, const TransferOptions& options, 
 
 absl::Status PlanScatter(std::span<const ScatterWrite> writes, std::size_t peers,
                          const TransferOptions& options, Plan& plan) {
-  RETURN_IF_ERROR(ReadNumbers(options, writes.size(), plan));
-  std::vector<std::uint32_t> next(peers, options.first_page);
+  RETURN_IF_ERROR(ReadNumbers(options, writes.size(), plan, /*scatter=*/true));
+  std::vector<std::uint32_t> next(peers, options.first_page);  // by peer
   for (const ScatterWrite& write : writes) {
     const bool fits = write.bytes > 0 &&
                       Within(write.source_offset, write.bytes, plan.source->bytes().size()) &&
@@ -107,6 +109,12 @@ absl::Status PlanScatter(std::span<const ScatterWrite> writes, std::size_t peers
                                           " bytes from ", write.source_offset, " to ",
                                           write.target_offset, " is empty or leaves its memory"));
     }
+    std::uint32_t& sequence = next[write.target->peer()];
+    if (sequence == kMostPages) {
+      return Refuse(options,
+                    absl::StrCat("pages of peer ", write.target->peer(), " from ",
+                                 options.first_page, " on: a transfer has 1 to ", kMostPages));
+    }
     if (plan.targets.empty() || plan.targets.back() != write.target) {
       plan.targets.push_back(write.target);
     }
@@ -114,7 +122,7 @@ absl::Status PlanScatter(std::span<const ScatterWrite> writes, std::size_t peers
     plan.scatter.push_back({.source_offset = write.source_offset,
                             .target_offset = write.target_offset,
                             .bytes = write.bytes,
-                            .sequence = next[write.target->peer()]++,
+                            .sequence = sequence++,
                             .destination = static_cast<std::uint16_t>(plan.targets.size() - 1)});
   }
   if (plan.targets.size() > UINT16_MAX) {

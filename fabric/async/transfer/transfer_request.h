@@ -20,7 +20,8 @@ struct TransferOptions {
   // The transfer's number, which the receiver expects: below kMostTransfers. Reuse a number as late
   // as possible: until then, late announcements are told apart.
   std::uint32_t transfer = 0;
-  std::uint32_t first_page = 0;  // number of the first page: several calls may make up one transfer
+  // Number of the first page, of a scatter at each peer: several calls may make up one transfer.
+  std::uint32_t first_page = 0;
   const Policy* policy = nullptr;  // instead of the engine's
   std::size_t nic = 0;             // of Policy::kPinned
   coro::Time deadline = coro::kNever;

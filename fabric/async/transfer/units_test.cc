@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -15,11 +17,15 @@
 #include "drydock/fabric/async/transfer/chunk_table.h"
 #include "drydock/fabric/async/transfer/descriptor.h"
 #include "drydock/fabric/async/transfer/immediate.h"
+#include "drydock/fabric/async/transfer/memory.h"
 #include "drydock/fabric/async/transfer/messages.h"
 #include "drydock/fabric/async/transfer/operations.h"
+#include "drydock/fabric/async/transfer/plan.h"
 #include "drydock/fabric/async/transfer/policy.h"
 #include "drydock/fabric/async/transfer/spsc_ring.h"
+#include "drydock/fabric/async/transfer/transfer_request.h"
 #include "drydock/fabric/async/transfer/transfer_table.h"
+#include "drydock/sim/cluster/two_nodes.h"
 #include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -182,6 +188,62 @@ TEST(ArrivalsTest, DistinctPagesCountAndNothingElse) {
   EXPECT_EQ(table.counters().pages, 2u);
   EXPECT_EQ(table.counters().duplicates, 1u);
   EXPECT_EQ(table.counters().refused, 4u);
+}
+
+// ---- Plans ----
+
+// A source, and peers whose memory is as long.
+class PlanTest : public ::testing::Test {
+ protected:
+  static constexpr std::uint32_t kBytes = 8;
+
+  // A write to each of so many peers, of which the engine knows no more.
+  static std::vector<ScatterWrite> OneToEach(std::uint32_t peers) {
+    std::vector<ScatterWrite> writes(peers);
+    for (std::uint32_t peer = 0; peer < peers; ++peer) {
+      MemoryDescriptor memory;
+      memory.length_bytes = kBytes;
+      writes[peer].target = std::make_shared<const RemoteMemory>(peer, memory);
+      writes[peer].bytes = kBytes;
+    }
+    return writes;
+  }
+
+  sim::TwoNodes nodes_;
+  std::vector<std::byte> bytes_ = std::vector<std::byte>(kBytes);
+  MemoryRef source_ = [this] {
+    std::vector<std::unique_ptr<MemoryRegion>> regions;
+    regions.push_back(
+        nodes_.a.domain().RegisterMemory({.data = bytes_.data(), .length_bytes = kBytes}).value());
+    return std::make_shared<const Memory>(nullptr, std::move(regions));
+  }();
+};
+
+// The pages of each peer have numbers of their own, and all numbers may be used, as by the last
+// generation of a barrier.
+TEST_F(PlanTest, ScatterUsesEveryPageNumberAtEachPeer) {
+  for (const std::uint32_t peers : {3u, 4095u}) {
+    const std::vector<ScatterWrite> writes = OneToEach(peers);
+    Plan plan;
+    plan.source = source_;
+    ASSERT_THAT(PlanScatter(writes, peers, {.first_page = kMostPages - 1}, plan), IsOk());
+    EXPECT_EQ(plan.pages, peers);
+    for (const ScatterPage& page : plan.scatter) EXPECT_EQ(page.sequence, kMostPages - 1);
+  }
+}
+
+TEST_F(PlanTest, ScatterWithMorePagesForAPeerThanNumbersIsRefused) {
+  std::vector<ScatterWrite> writes = OneToEach(3);
+  writes.push_back(writes[1]);
+  const auto planned = [&](std::uint32_t first_page) {
+    Plan plan;
+    plan.source = source_;
+    return PlanScatter(writes, 3, {.first_page = first_page}, plan);
+  };
+  EXPECT_THAT(planned(kMostPages - 2), IsOk());
+  EXPECT_THAT(planned(kMostPages - 1),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("peer 1")));
+  EXPECT_THAT(planned(kMostPages), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("1 to")));
 }
 
 // ---- Rings ----
