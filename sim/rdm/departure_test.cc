@@ -132,6 +132,28 @@ TEST_F(DepartureTest, LeavingEndpointHoldsNobodyUp) {
   EXPECT_TRUE(b.domain->Close().ok());
 }
 
+// A write and a read that wait for a handshake never begin when the endpoint closes, though it
+// still tells another peer, and the handshake comes meanwhile.
+TEST_F(DepartureTest, OperationsThatWaitForAHandshakeEndWithTheirEndpoint) {
+  TestBed bed({.machines = 3});
+  Machine &a = bed.a(), &c = bed[2];
+  const fabric::SendRequest send{.buffer = bed.b().Local(0, 900000), .peer = bed.b().peers[0]};
+  ASSERT_EQ(bed.Post([&] { return bed.b().endpoint->Send(send); }), ErrorCode::kOk);
+  bed.PumpFor(1ms);
+  Fill(a.Bytes(4096, 4096), 5);
+  Fill(c.Bytes(4096, 4096), 6);
+  const fabric::WriteRequest write{
+      .source = a.Local(4096, 4096), .target = c.Remote(0), .peer = a.peers[2]};
+  const fabric::ReadRequest read{
+      .target = a.Local(0, 4096), .source = c.Remote(4096), .peer = a.peers[2]};
+  ASSERT_EQ(a.endpoint->Write(write), ErrorCode::kOk);
+  ASSERT_EQ(a.endpoint->Read(read), ErrorCode::kOk);
+  EXPECT_TRUE(a.endpoint->Close().ok());
+  bed.PumpFor(20ms);
+  EXPECT_TRUE(Untouched(c.Bytes(0, 4096)));
+  EXPECT_TRUE(Untouched(a.Bytes(0, 4096)));
+}
+
 // A peer that takes no packets does not keep the queue pair for ever, though the device never gives
 // up.
 TEST_F(DepartureTest, PeerThatTakesNoFarewellIsLeft) {

@@ -133,6 +133,7 @@ bool Engine::Leave() {
   leaving_ = true;
   leaves_until_ = coro::After(alarm_.Now(), services_.settings.farewell);
   operations_.Clear();
+  initiator_.ForgetWaiting();
   const std::uint64_t before = told_;
   for (const auto& [peer, operation] : waiting) TellGone(*peer, operation);
   peers_.ForEach([this](Peer& peer) {

@@ -126,6 +126,12 @@ void Initiator::AskForHandshake(Peer& peer) {
   services_.packets.Post(draft, 0, kHandshakeTrigger);
 }
 
+void Initiator::ForgetWaiting() {
+  peers_.ForEach([](Peer& peer) { peer.waiting.clear(); });
+  waiting_ = 0;
+  unasked_.clear();
+}
+
 void Initiator::AskAgain() {
   const std::vector<Peer*> peers = std::exchange(unasked_, {});
   for (Peer* peer : peers) AskForHandshake(*peer);

@@ -50,6 +50,9 @@ class Initiator {
   void OnHandshake(Peer& peer);
   // The peer will not shake hands: operations that have waited for it fail.
   void OnPeerGone(Peer& peer, const Outcome& outcome);
+  // The program closes the endpoint: operations that wait for handshakes never begin, and nobody is
+  // told of them.
+  void ForgetWaiting();
   // Asks again for handshakes where no packet was free.
   void AskAgain();
 
