@@ -195,6 +195,24 @@ TEST_F(DepartureTest, DomainMayGoBeforeThePeersWereTold) {
   EXPECT_EQ(bed_.Take(bed_.a(), 2).error, ErrorCode::kBadDestination);
 }
 
+// Nobody can read a queue of the domain any more, and so nobody would end the queue pair.
+TEST_F(DepartureTest, LeavingEndpointGoesWithTheLastQueueOfItsDomain) {
+  bed_.Connect();
+  ASSERT_EQ(bed_.Send(0, 2000000, 1), ErrorCode::kOk);
+  bed_.PumpFor(5ms);
+  Machine& b = bed_.b();
+  b.endpoint.reset();
+  b.queue.reset();
+  const fabric::WriteRequest write{.source = bed_.a().Local(0, 100),
+                                   .target = b.Remote(0),
+                                   .peer = bed_.a().peers[1],
+                                   .context = Context{2}};
+  Fill(bed_.a().Bytes(0, 100), 5);
+  ASSERT_EQ(bed_.a().endpoint->Write(write), ErrorCode::kOk);
+  EXPECT_EQ(bed_.Take(bed_.a(), 2).error, ErrorCode::kBadDestination);
+  EXPECT_TRUE(Untouched(b.Bytes(0, 100)));
+}
+
 TEST_F(DepartureTest, DeadPeerIsUnresponsive) {
   bed_.Connect();
   ASSERT_EQ(bed_.Send(0, 1500000, 100), ErrorCode::kOk);  // unexpected there

@@ -39,7 +39,8 @@ struct DomainCore {
   MemoryRegistry memory;
   std::uint64_t completion_queues = 0;  // open ones
   std::uint64_t next_endpoint = 0;
-  // Closed endpoints that still tell their peers: while a queue of the domain is read.
+  // Closed endpoints that still tell their peers, while queues of the domain are read. They go with
+  // its last queue.
   std::vector<std::unique_ptr<ProgressSource>> leaving;
 };
 
@@ -48,7 +49,9 @@ struct QueueCore {
       : domain(std::move(parent)), depth(entries) {
     ++domain->completion_queues;
   }
-  ~QueueCore() { --domain->completion_queues; }
+  ~QueueCore() {
+    if (--domain->completion_queues == 0) domain->leaving.clear();
+  }
 
   const std::shared_ptr<DomainCore> domain;
   const std::size_t depth;
