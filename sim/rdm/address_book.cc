@@ -75,6 +75,7 @@ absl::StatusOr<fabric::Peer> AddressBook::Insert(const fabric::Address& address)
   const auto peer =
       static_cast<fabric::Peer>(static_cast<std::uint64_t>(handle.generation) << 32 | slot);
   (*entry)->handle = peer;
+  (*entry)->inserted = true;
   return peer;
 }
 

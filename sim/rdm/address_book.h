@@ -32,6 +32,7 @@ struct AddressEntry {
   fabric::Address address;
   fabric::Peer device_peer{};
   fabric::Peer handle = fabric::kNoPeer;  // the program's; kNoPeer: an implicit entry
+  bool inserted = false;                  // by the program, which may have removed it since
 };
 
 // Not thread-safe. Entries live as long as they are held or the program has a handle. A peer that

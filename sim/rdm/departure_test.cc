@@ -386,6 +386,23 @@ TEST_F(DepartureTest, RemovedPeerEndsWhatItHasBegun) {
   EXPECT_EQ(bed_.Take(bed_.b(), 3).error, ErrorCode::kOk);
 }
 
+// A removed peer is none of those that the program did not insert, of which there may be few.
+TEST_F(DepartureTest, RemovedPeerIsNoStranger) {
+  TestBedOptions options{.machines = 3};
+  options.settings.strangers = 1;
+  TestBed bed(options);
+  Machine &b = bed.b(), &c = bed[2];
+  ASSERT_TRUE(b.vector->Remove(b.peers[2]).ok());
+  ASSERT_EQ(bed.Recv(0, 100, 1), ErrorCode::kOk);
+  ASSERT_EQ(bed.Send(0, 100, 2), ErrorCode::kOk);
+  EXPECT_EQ(bed.Take(b, 1).error, ErrorCode::kOk);
+  ASSERT_TRUE(b.vector->Remove(b.peers[0]).ok());
+  ASSERT_EQ(bed.Recv(0, 100, 3), ErrorCode::kOk);
+  const fabric::SendRequest send{.buffer = c.Local(0, 50), .peer = c.peers[1]};
+  ASSERT_EQ(c.endpoint->Send(send), ErrorCode::kOk);
+  EXPECT_EQ(bed.Take(b, 3).length_bytes, 50u);
+}
+
 // A message that came before its sender was inserted: the device has no name for it, and it is the
 // sender's all the same.
 TEST_F(DepartureTest, MessageThatCameBeforeItsSenderWasInserted) {

@@ -37,11 +37,11 @@ class PeerTable {
     return entry == nullptr ? nullptr : &Of(std::move(entry));
   }
 
-  // Peers that the program does not know by name.
+  // Peers that the program never inserted.
   std::size_t strangers() const {
-    return static_cast<std::size_t>(std::count_if(
-        peers_.begin(), peers_.end(),
-        [](const auto& item) { return item.second->entry->handle == fabric::kNoPeer; }));
+    return static_cast<std::size_t>(
+        std::count_if(peers_.begin(), peers_.end(),
+                      [](const auto& item) { return !item.second->entry->inserted; }));
   }
 
   // Calls `visit` for every peer, in the order in which their addresses became known.
