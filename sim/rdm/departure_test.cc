@@ -75,6 +75,32 @@ TEST_F(DepartureTest, OperationsThatWaitEndWithTheNextFailure) {
   }
 }
 
+// So do reads that the peer's software serves, also one of no bytes.
+TEST_F(DepartureTest, EmulatedReadsEndWithTheNextFailure) {
+  TestBedOptions options;
+  options.alteration.without = {fabric::Capability::kRemoteRead};
+  TestBed bed(options);
+  bed.Connect();
+  Machine& a = bed.a();
+  for (const std::uint64_t bytes : {0u, 8u}) {
+    const fabric::ReadRequest read{.target = a.Local(0, bytes),
+                                   .source = bed.b().Remote(0),
+                                   .peer = a.peers[1],
+                                   .context = Context{bytes}};
+    ASSERT_EQ(a.endpoint->Read(read), ErrorCode::kOk);
+  }
+  for (int i = 0; i < 100; ++i) {  // b's program does nothing
+    a.Poll();
+    bed.world().timeline().RunFor(10us);
+  }
+  ASSERT_TRUE(a.completions.empty());
+  bed.b().node->Kill();
+  ASSERT_EQ(bed.Send(0, 10, 1), ErrorCode::kOk);
+  for (const std::uint64_t context : {0u, 1u, 8u}) {
+    EXPECT_EQ(bed.Take(a, context).error, ErrorCode::kPeerUnresponsive) << context;
+  }
+}
+
 // A receiver that closes tells the senders of long messages, whether they have met a receive or
 // not.
 TEST_F(DepartureTest, ClosedReceiverTellsTheSendersOfLongMessages) {

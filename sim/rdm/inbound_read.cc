@@ -46,6 +46,10 @@ bool InboundRead::OnPacket(const Packet& packet) {
   return header.kind == PacketKind::kPeerError && InboundStream::OnPacket(packet);
 }
 
+void InboundRead::OnPeerGone(const Outcome& outcome) {
+  if (!answered_ || !Arrived()) Break(outcome);
+}
+
 bool InboundRead::Done() const { return InboundStream::Done() && (answered_ || !outcome().ok()); }
 
 void InboundRead::Report() {

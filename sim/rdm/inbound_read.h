@@ -13,6 +13,7 @@ class InboundRead final : public InboundStream {
 
   Blocked Advance() override;
   bool OnPacket(const Packet& packet) override;
+  void OnPeerGone(const Outcome& outcome) override;
   bool Done() const override;
   void Report() override;
 
