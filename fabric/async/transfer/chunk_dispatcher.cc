@@ -128,13 +128,9 @@ void ChunkDispatcher::PageFailed(std::size_t nic, const Report& report) {
   Transfer& transfer = *chunk.transfer;
   const PagePlace place = transfer.plan.PlaceOf(report.page, chunk.route.remote);
   const std::uint32_t peer = transfer.plan.TargetOf(report.page).peer();
-  chunk.failed.push_back(report.page);
+  chunk.failed.push_back({report.page, place.remote});
   chunk.failed_bytes += place.bytes;
   const Route route{static_cast<std::uint16_t>(nic), place.remote};
-  // Before another way is chosen for it, which a scatter's page remembers in this one's place.
-  if (!transfer.plan.scatter.empty()) {
-    balance_.Ended(peer, route, 1, place.bytes, place.bytes, Now());
-  }
   if (report.tried || report.error == ErrorCode::kUnreachable) {
     balance_.Failed(peer, route, report.error == ErrorCode::kBadDestination);
   }
@@ -161,10 +157,12 @@ void ChunkDispatcher::ChunkEnded(std::size_t nic, std::uint32_t id) {
   }
   for (std::uint32_t i = 0; i < (plan.scatter.empty() ? 0 : chunk.count); ++i) {
     const std::uint32_t number = chunk.first + i;
-    if (std::ranges::find(chunk.failed, number) != chunk.failed.end()) continue;
     const ScatterPage& page = plan.scatter[number];
-    balance_.Ended(plan.TargetOf(number).peer(), {chunk.route.nic, page.remote}, 1, page.bytes, 0,
-                   Now());
+    const auto failed = std::ranges::find(chunk.failed, number, &GivenChunk::FailedPage::page);
+    const bool arrived = failed == chunk.failed.end();
+    balance_.Ended(plan.TargetOf(number).peer(),
+                   {chunk.route.nic, arrived ? page.remote : failed->remote}, 1, page.bytes,
+                   arrived ? 0 : page.bytes, Now());
   }
   if (chunk.route.failed_before && chunk.failed.empty()) {
     balance_.Worked(plan.TargetOf(chunk.first).peer(), chunk.route);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "drydock/coro/check.h"
 #include "drydock/fabric/async/transfer/balance.h"
 
 namespace drydock::fabric::async::transfer {
@@ -15,12 +16,19 @@ struct Transfer;
 
 // A chunk that a NIC has, or is to have.
 struct GivenChunk {
+  // A page that failed, and the peer's NIC that it was to go to: a scatter's page may have another
+  // one before this chunk has ended.
+  struct FailedPage {
+    std::uint32_t page = 0;
+    std::uint16_t remote = 0;
+  };
+
   Transfer* transfer = nullptr;
   Route route;
   std::uint32_t first = 0;
   std::uint32_t count = 0;
-  std::uint32_t attempts = 0;         // that failed before this one
-  std::vector<std::uint32_t> failed;  // pages
+  std::uint32_t attempts = 0;  // that failed before this one
+  std::vector<FailedPage> failed;
   std::uint64_t bytes = 0;
   std::uint64_t failed_bytes = 0;
 };
@@ -37,6 +45,7 @@ class ChunkTable {
   // Keeps a copy. Returns its id, one of its route's NIC's. REQUIRES: that NIC has a free one.
   std::uint32_t Add(const GivenChunk& chunk) {
     Nic& nic = nics_[chunk.route.nic];
+    DD_CHECK(nic.used < nic.ids.size(), "a NIC is given more chunks than it can have");
     const std::uint32_t id = nic.ids[nic.used++];
     nic.chunks[id] = chunk;
     return id;

@@ -13,6 +13,7 @@
 #include "drydock/coro/time.h"
 #include "drydock/fabric/async/transfer/arrivals.h"
 #include "drydock/fabric/async/transfer/balance.h"
+#include "drydock/fabric/async/transfer/chunk_dispatcher.h"
 #include "drydock/fabric/async/transfer/chunk_line.h"
 #include "drydock/fabric/async/transfer/chunk_table.h"
 #include "drydock/fabric/async/transfer/descriptor.h"
@@ -22,9 +23,11 @@
 #include "drydock/fabric/async/transfer/operations.h"
 #include "drydock/fabric/async/transfer/plan.h"
 #include "drydock/fabric/async/transfer/policy.h"
+#include "drydock/fabric/async/transfer/rail.h"
 #include "drydock/fabric/async/transfer/spsc_ring.h"
 #include "drydock/fabric/async/transfer/transfer_request.h"
 #include "drydock/fabric/async/transfer/transfer_table.h"
+#include "drydock/fabric/error.h"
 #include "drydock/sim/cluster/two_nodes.h"
 #include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
@@ -305,13 +308,43 @@ TEST(ChunkTableTest, EachNicHasIdsOfItsOwnWhichAreUsedAgain) {
   EXPECT_EQ(chunks.At(0, 0).first, 10u);
   EXPECT_EQ(chunks.At(0, 1).first, 20u);
   EXPECT_EQ(chunks.At(1, 0).first, 30u);
-  chunks.At(0, 1).failed.push_back(21);
+  chunks.At(0, 1).failed.push_back({.page = 21});
   chunks.Remove(0, 1);
   chunk.first = 40;
   chunk.route.nic = 0;
   EXPECT_EQ(chunks.Add(chunk), 1u);
   EXPECT_EQ(chunks.At(0, 1).first, 40u);
   EXPECT_TRUE(chunks.At(0, 1).failed.empty());
+}
+
+// A NIC says that a page failed, and with its next report that the chunk has ended: in between it
+// still has the chunk, whose place is nobody else's.
+TEST_F(PlanTest, RoomOfAFailedPageComesBackWithItsChunk) {
+  RailOptions options;
+  options.window = options.burst = 1;
+  std::vector<std::unique_ptr<Rail>> rails;
+  rails.push_back(Rail::Open(nodes_.a.domain(), 0, options).value());
+  ASSERT_EQ(rails[0]->most_chunks(), 3u);
+  Balance balance({.windows = {3}});
+  balance.AddPeer({{true}}, 0);
+  TransferTable transfers;
+  ChunkDispatcher dispatcher(rails, balance, transfers, nodes_.loop.clock(), 4);
+  for (int i = 0; i < 4; ++i) {
+    Transfer& transfer = transfers.New();
+    transfer.plan.source = source_;
+    ASSERT_THAT(PlanScatter(OneToEach(1), 1, {}, transfer.plan), IsOk());
+    transfers.Submit(transfer);
+  }
+  dispatcher.BeginTurn();
+  EXPECT_EQ(dispatcher.Dispatch(), 3u);
+  dispatcher.PageFailed(0, {.kind = Report::Kind::kPageFailed,
+                            .error = ErrorCode::kUnreachable,
+                            .tried = true,
+                            .chunk = 0,
+                            .page = 0});
+  EXPECT_EQ(dispatcher.Dispatch(), 0u);
+  dispatcher.ChunkEnded(0, 0);
+  EXPECT_EQ(dispatcher.Dispatch(), 1u);
 }
 
 // Calls of four pages of 10 bytes; the test is their NIC.
