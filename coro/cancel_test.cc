@@ -2,6 +2,7 @@
 // comes, and that a task that was cancelled never runs again.
 
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <utility>
@@ -434,6 +435,48 @@ TEST_F(CancelTest, ScopeWhoseJoinWasCancelledIsJoinedAgain) {
       EXPECT_THAT(as_new, StatusIs(absl::StatusCode::kDataLoss));
     });
   }
+}
+
+// The same where the task that gave up is still there.
+TEST_F(CancelTest, TasksThatLostDieAlsoWhereTheirRaceIsKept) {
+  Run([&]() -> Task<> {
+    auto forever = [&](Scope& scope) -> Task<int> {
+      const absl::Status joined = co_await scope.Join();
+      co_return joined.ok() ? 1 : 0;
+    };
+    auto soon = []() -> Task<int> {
+      co_await Sleep(1ms);
+      co_return 2;
+    };
+    Scope scope;
+    for (int form = 0; form < 3; ++form) {
+      SCOPED_TRACE(form);
+      scope.Spawn(SleepForEver());
+      Task<absl::StatusOr<int>> timed;
+      Task<std::variant<int, int>> any;
+      Task<std::pair<std::size_t, int>> any_of_many;
+      if (form == 0) {
+        timed = Timeout(1ms, forever(scope));
+        const absl::StatusOr<int> late = co_await std::move(timed);
+        EXPECT_THAT(late, StatusIs(absl::StatusCode::kDeadlineExceeded));
+      } else if (form == 1) {
+        any = WhenAny(forever(scope), soon());
+        const std::variant<int, int> first = co_await std::move(any);
+        EXPECT_EQ(first.index(), 1u);
+      } else {
+        std::vector<Task<int>> tasks;
+        tasks.push_back(forever(scope));
+        tasks.push_back(soon());
+        any_of_many = WhenAny(std::move(tasks));
+        const std::pair<std::size_t, int> first = co_await std::move(any_of_many);
+        EXPECT_EQ(first.first, 1u);
+      }
+      EXPECT_EQ(scope.running(), 0u);
+      EXPECT_EQ(alive_, 0);
+      const absl::Status nothing_left = co_await scope.Join();
+      EXPECT_THAT(nothing_left, IsOk());
+    }
+  });
 }
 
 // The same where the join that is cancelled is that of a scope's task, in another scope.

@@ -48,6 +48,7 @@ Task<typename internal::RunResult<T>::type> WithDeadline(Time deadline, Task<T> 
     EndOfWaits ended;
     race.CancelTasks(ended);
     co_await ended;
+    task = {};  // its frame goes now, also where somebody keeps this one
     co_return Result(absl::DeadlineExceededError("the deadline of a task has passed"));
   }
   if constexpr (std::is_void_v<T>) {

@@ -66,6 +66,7 @@ Task<std::variant<T...>> WhenAny(Task<T>... tasks) {
   winner.Taken();
   std::optional<std::variant<T...>> value;
   internal::TakeWinner<0>(race, all, value);
+  all = {};  // their frames go now, also where somebody keeps this one
   co_return *std::move(value);
 }
 
@@ -88,7 +89,9 @@ Task<std::pair<std::size_t, T>> WhenAny(std::vector<Task<T>> tasks) {
   result.Taken();
   std::size_t winner = 0;
   while (!race.WonBy(tasks[winner])) ++winner;
-  co_return std::pair<std::size_t, T>(winner, tasks[winner].handle().promise().TakeValue());
+  std::pair<std::size_t, T> first(winner, tasks[winner].handle().promise().TakeValue());
+  tasks.clear();
+  co_return first;
 }
 
 // The place of the task that finished first. REQUIRES: there is a task.
@@ -104,6 +107,7 @@ inline Task<std::size_t> WhenAny(std::vector<Task<void>> tasks) {
   co_await ended;
   std::size_t winner = 0;
   while (!race.WonBy(tasks[winner])) ++winner;
+  tasks.clear();
   co_return winner;
 }
 

@@ -11,6 +11,19 @@ import time
 _GUARD = 'read -r ended || kill -s KILL -- "-$1"'
 
 
+# The guards of processes that have not been ended. Whoever forks this Python has no business with them.
+_guards = set()
+
+
+def _leave_guards():
+    for guard in _guards:
+        guard.stdin.close()
+    _guards.clear()
+
+
+os.register_at_fork(after_in_child=_leave_guards)
+
+
 class Failed(RuntimeError):
     """A process ended with another status than the one that was expected."""
 
@@ -45,8 +58,14 @@ class Process:
         with open(self._files[0], "wb") as out, open(self._files[1], "wb") as err:
             self._popen = subprocess.Popen([*launcher, *self.words], stdout=out, stderr=err, stdin=subprocess.DEVNULL,
                                            cwd=cwd, env=environment, start_new_session=True)
-        self._guard = subprocess.Popen(["sh", "-c", _GUARD, "guard", str(self._popen.pid)], stdin=subprocess.PIPE,
-                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        try:
+            self._guard = subprocess.Popen(["sh", "-c", _GUARD, "guard", str(self._popen.pid)], stdin=subprocess.PIPE,
+                                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+        except BaseException:  # nobody would end it
+            self._signal(signal.SIGKILL)
+            self._popen.wait()
+            raise
+        _guards.add(self._guard)
 
     @property
     def pid(self):
@@ -108,6 +127,7 @@ class Process:
         return left
 
     def _dismiss_guard(self):
+        _guards.discard(self._guard)
         if self._guard.returncode is not None:
             return
         try:

@@ -72,20 +72,27 @@ class Processes(unittest.TestCase):
 
     def test_whoever_is_killed_takes_its_processes_along(self):
         program = """
+import os, time
 import drydock
 with drydock.fabric() as env:
     server = env.start("sh", "-c", "trap '' TERM; sleep 77 & echo child $!; wait; sleep 77")
-    print(server.pid, server.line("child ").split()[1], flush=True)
+    forked = os.fork()  # as multiprocessing does: it may outlive us
+    if forked == 0:
+        time.sleep(7777)
+        os._exit(0)
+    print(server.pid, server.line("child ").split()[1], forked, flush=True)
     server.wait(77)
 """
         become_subreaper(True)  # it is told of the end of processes whose parent has ended
         try:
             with tempfile.TemporaryDirectory() as folder, subprocess.Popen(
                 [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": folder}) as user:
-                pids = [int(pid) for pid in user.stdout.readline().split()]
+                *pids, forked = [int(pid) for pid in user.stdout.readline().split()]
                 user.kill()
                 user.wait()
                 self.assertEqual([os.waitpid(pid, 0) for pid in pids], [(pid, signal.SIGKILL) for pid in pids])
+                os.kill(forked, signal.SIGKILL)
+                os.waitpid(forked, 0)
             self.assertEqual(len(pids), 2)
         finally:
             become_subreaper(False)

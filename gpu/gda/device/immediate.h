@@ -50,8 +50,8 @@ static_assert(2 * ArrivalWindow::kWindow == SignalImmediate::kSequences);
 // whose tickets were taken before by threads that number theirs later.
 static_assert(2 * kMaxLaneEntries <= ArrivalWindow::kWindow);
 
-// Notes that `sequence` arrived; false: it had. A number may stay out for ever: its write failed. By
-// one thread at a time.
+// Notes that `sequence` arrived; false: it had. A number may stay out for ever: its write failed.
+// After kWindow of them in a row the next ones count as old. By one thread at a time.
 DD_HOST_DEVICE inline bool NoteArrival(ArrivalWindow& window, std::uint32_t sequence) {
   constexpr std::uint32_t kWindow = ArrivalWindow::kWindow;
   const auto word = [&window](std::uint32_t at) -> std::uint32_t& {
