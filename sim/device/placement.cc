@@ -206,15 +206,21 @@ void Placement::PlaceBySteps(Operation& operation, std::uint32_t flags, Range ra
                              const PlacementVerdict& verdict) {
   if (!Permits(operation, range)) return;
   nic_.counters.placed_twice += verdict.second_copies;
+  const Range own = PayloadOf(operation, flags, range);
   const auto left = std::make_shared<std::size_t>(std::max<std::size_t>(verdict.steps.size(), 1));
-  const auto take = [this, id = operation.id, flags, flipped = verdict.flipped, left](Range part) {
+  const auto take = [this, id = operation.id, flags, flipped = verdict.flipped, own,
+                     left](Range part) {
     Operation* found = around_.operations.Find(id);
     if (found == nullptr || found->ended) return;
     if (!nic_.alive()) return FallSilent(around_, *found);
     const bool nothing = part.length == 0;
     if (!nothing && !PutPiece(*found, flags, part, *left > 1)) return;
     if (--*left > 0) return;
-    for (const FlippedBits& bits : flipped) Flip(*found, bits);
+    for (FlippedBits bits : flipped) {
+      // In the block that lands with the next packet it would be overwritten.
+      bits.byte = own.offset + (bits.byte - own.offset) % own.length;
+      Flip(*found, bits);
+    }
     PacketPlaced(*found);
   };
   if (verdict.steps.empty()) take({range.offset, 0});

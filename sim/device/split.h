@@ -1,7 +1,8 @@
 // Whether the bytes of a packet reach memory in two steps, the end of them first, and which bytes
 // land together.
 //
-// Cuts are made without regard to memory: at which moments something lands depends on no address.
+// Cuts are made without regard to memory: at which moments something lands in a host's memory
+// depends on no address.
 // Where the device promises that aligned blocks of 128 bytes land whole, a cut within one moves to
 // where the block begins.
 

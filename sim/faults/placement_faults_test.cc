@@ -256,8 +256,9 @@ TEST(LostPlacementTest, ReadsToo) {
 TEST(CorruptPlacementTest, SoManyBitsAreWrong) {
   FaultRule rule = Rule(Fault::kCorruptPlacement);
   rule.parameters.bits = 20;
-  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
-    FaultScene scene({rule}, Small(), seed);  // where packets land twice
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    // One where packets land twice, and one where packets share blocks that land with the later.
+    FaultScene scene({rule}, seed % 6 == 0 ? Small() : CopyOf("p5"), seed);
     scene.Write(1, 40000);
     EXPECT_EQ(scene.StatusOf(1), 0);
     EXPECT_EQ(WrongBits(scene.b.Bytes(0, 40000), scene.a.Bytes(0, 40000)), 20u);

@@ -13,8 +13,8 @@ Neighbour::Neighbour(NeighbourContext& context, std::uint8_t slot)
       outbox_(context.counters.messages_sent),
       access_(context, presence_),
       proxies_(context, slot, *this),
-      abroad_(context, slot, access_, outbox_, payload_bytes_),
-      shadows_(context, access_, outbox_, proxies_, payload_bytes_) {
+      abroad_(context, slot, access_, outbox_),
+      shadows_(context, access_, outbox_, proxies_) {
   Refresh();
 }
 

@@ -89,7 +89,6 @@ class Neighbour final : public RemotePort {
   Outbox outbox_;
   MemoryAccess access_;
   Proxies proxies_;
-  std::uint64_t payload_bytes_ = 0;  // of its messages, that wait here
   OperationsAbroad abroad_;
   Shadows shadows_;
 };

@@ -22,14 +22,10 @@ namespace drydock::sim {
 // the world's table. Not thread-safe: belongs to that world.
 class OperationsAbroad {
  public:
-  // Whose target is in the slot. All references outlive it. `payload_bytes`: see Payload.
+  // Whose target is in the slot. All references outlive it.
   OperationsAbroad(NeighbourContext& context, std::uint8_t slot, MemoryAccess& access,
-                   Outbox& outbox, std::uint64_t& payload_bytes)
-      : context_(context),
-        slot_(slot),
-        access_(access),
-        outbox_(outbox),
-        payload_bytes_(payload_bytes) {}
+                   Outbox& outbox)
+      : context_(context), slot_(slot), access_(access), outbox_(outbox) {}
 
   // Whether no operation is under way that the other process may know.
   bool empty() const { return count_ == 0; }
@@ -49,7 +45,7 @@ class OperationsAbroad {
  private:
   struct ReadData {
     ReadData(std::uint64_t operation, OperationsAbroad& all)
-        : payload(operation, all.context_.world.bus(), all.access_, all.payload_bytes_) {}
+        : payload(operation, all.context_.world.bus(), all.access_, all.room_) {}
 
     Payload payload;
     std::uint64_t arrivals = 0;  // of its packets
@@ -65,7 +61,7 @@ class OperationsAbroad {
   const std::uint8_t slot_;
   MemoryAccess& access_;
   Outbox& outbox_;
-  std::uint64_t& payload_bytes_;
+  PayloadRoom room_{.most = UINT64_MAX};               // we have asked for these bytes
   std::size_t count_ = 0;                              // operations that it may know
   bool answering_ = false;                             // an answer is being taken
   std::unordered_map<std::uint64_t, ReadData> reads_;  // by OperationId::Pack

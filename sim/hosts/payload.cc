@@ -23,15 +23,15 @@ bool Payload::Take(const Incoming& incoming, Range packet, std::span<const Segme
   const bool cut = incoming.message.cut != 0;
   if (cut ? bytes.size() > packet.length : bytes.size() != packet.length) return false;
   if (!cut && bytes.empty()) return true;
-  if (held_ + sizeof(Piece) + bytes.size() > kMostPayloadHeld) return false;
+  if (room_.held + sizeof(Piece) + bytes.size() > room_.most) return false;
   pieces_.push_back(
       {.range = packet, .left = packet.length, .bytes = std::vector(bytes.begin(), bytes.end())});
-  held_ += pieces_.back().held();
+  room_.held += pieces_.back().held();
   return true;
 }
 
 void Payload::Drop() {
-  for (const Piece& piece : std::exchange(pieces_, {})) held_ -= piece.held();
+  for (const Piece& piece : std::exchange(pieces_, {})) room_.held -= piece.held();
 }
 
 // A packet that came twice has two pieces: all of them together are taken as often as they came.
@@ -53,7 +53,7 @@ bool Payload::Fetch(const Operation& operation, Range range, std::byte* target) 
   // A fault may place it again; a message whose receive fails goes into the next one.
   const bool once = !operation.faulted && operation.kind != fabric::OperationKind::kSend;
   if (piece->left == 0 && once) {
-    held_ -= piece->held();
+    room_.held -= piece->held();
     std::swap(*piece, pieces_.back());
     pieces_.pop_back();
   }

@@ -20,16 +20,19 @@ namespace drydock::sim {
 // How often a packet may come. A device sends it again, and a fault plan some times more.
 inline constexpr std::uint64_t kMostPacketArrivals = 64;
 
-// Bytes of one process's messages that may wait here until they are placed, with the room that
-// keeping them takes: some 30,000 messages of the MTU without a receive.
-inline constexpr std::uint64_t kMostPayloadHeld = 256 << 20;
+// Bytes of one process's messages that wait here until they are placed, with the room that keeping
+// them takes.
+struct PayloadRoom {
+  const std::uint64_t most;
+  std::uint64_t held = 0;
+};
 
 // Not thread-safe. What it refers to outlives it.
 class Payload final : public PayloadElsewhere {
  public:
-  // `held`: counts what this one and the others of its process hold.
-  Payload(std::uint64_t foreign, MemoryBus& bus, MemoryAccess& access, std::uint64_t& held)
-      : foreign_(foreign), bus_(bus), access_(access), held_(held) {}
+  // `room`: of this one and the others of its process.
+  Payload(std::uint64_t foreign, MemoryBus& bus, MemoryAccess& access, PayloadRoom& room)
+      : foreign_(foreign), bus_(bus), access_(access), room_(room) {}
   Payload(const Payload&) = delete;
   Payload& operator=(const Payload&) = delete;
   ~Payload() override { Drop(); }
@@ -39,7 +42,7 @@ class Payload final : public PayloadElsewhere {
 
   // A packet that came, with payload bytes [packet). `sources`: pieces of the other process's
   // memory, laid end to end, where the payload is that comes in no message. False: the message's
-  // payload has another length, or is where it cannot be, or kMostPayloadHeld are there.
+  // payload has another length, or is where it cannot be, or there is no room.
   bool Take(const Incoming& incoming, Range packet, std::span<const Segment> sources);
   // Nothing is fetched any more: lets go of what came in messages.
   void Drop();
@@ -58,7 +61,7 @@ class Payload final : public PayloadElsewhere {
   const std::uint64_t foreign_;
   MemoryBus& bus_;
   MemoryAccess& access_;
-  std::uint64_t& held_;
+  PayloadRoom& room_;
   std::vector<Piece> pieces_;
   std::vector<Segment> sources_;
   std::uint32_t incarnation_ = 0;  // whose memory the sources are in; 0: there are none

@@ -24,14 +24,9 @@ namespace drydock::sim {
 // shadows; they themselves are in the world's table. Not thread-safe: belongs to that world.
 class Shadows {
  public:
-  // Of the process behind `proxies`. All references outlive it. `payload_bytes`: see Payload.
-  Shadows(NeighbourContext& context, MemoryAccess& access, Outbox& outbox, Proxies& proxies,
-          std::uint64_t& payload_bytes)
-      : context_(context),
-        access_(access),
-        outbox_(outbox),
-        proxies_(proxies),
-        payload_bytes_(payload_bytes) {}
+  // Of the process behind `proxies`. All references outlive it.
+  Shadows(NeighbourContext& context, MemoryAccess& access, Outbox& outbox, Proxies& proxies)
+      : context_(context), access_(access), outbox_(outbox), proxies_(proxies) {}
 
   // Whether we know no operation of the other process.
   bool empty() const { return shadows_.empty(); }
@@ -58,8 +53,7 @@ class Shadows {
  private:
   struct Shadow {
     Shadow(std::uint64_t foreign, Shadows& all, OperationId id_here)
-        : payload(foreign, all.context_.world.bus(), all.access_, all.payload_bytes_),
-          id(id_here) {}
+        : payload(foreign, all.context_.world.bus(), all.access_, all.room_), id(id_here) {}
 
     Payload payload;
     const OperationId id;
@@ -76,7 +70,7 @@ class Shadows {
   MemoryAccess& access_;
   Outbox& outbox_;
   Proxies& proxies_;
-  std::uint64_t& payload_bytes_;
+  PayloadRoom room_{.most = 256 << 20};  // some 30,000 messages of the MTU without a receive
   std::unordered_map<std::uint64_t, Shadow> shadows_;  // by the id there
 };
 
