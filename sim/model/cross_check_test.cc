@@ -131,16 +131,18 @@ TEST(PlayTest, FirstContactIsPaidByShortRuns) {
 // A receiver's queue fills in the first windows: until then more is sent than it takes in.
 TEST(PlayTest, ARateIsSteadyWhereThatIsAskedFor) {
   const Workload load = Load(1, 1, 64 << 10, 64, 4);
-  const auto mean = [&](PlayOptions options) {
+  const auto mean = [&](int seeds, PlayOptions options) {
     double sum = 0;
-    for (options.seed = 1; options.seed <= 5; ++options.seed) {
-      sum += Play(**FindProfile("p5en"), load, options)->pages_per_s / 5;
+    for (int seed = 1; seed <= seeds; ++seed) {
+      options.seed = static_cast<std::uint64_t>(seed);
+      sum += Play(**FindProfile("p5en"), load, options)->pages_per_s / seeds;
     }
     return sum;
   };
-  const double of_many = mean({.requests_per_nic = 64 * 100});
-  EXPECT_GT(mean({.requests_per_nic = 128}), 1.15 * of_many);
-  EXPECT_NEAR(mean({.requests_per_nic = 128, .steady = 0.03}) / of_many, 1, 0.05);
+  const double of_many = mean(5, {.requests_per_nic = 64 * 100});
+  EXPECT_GT(mean(5, {.requests_per_nic = 128}), 1.15 * of_many);
+  // One seed in thirty is taken for steady too early.
+  EXPECT_NEAR(mean(30, {.requests_per_nic = 128, .steady = 0.03}) / of_many, 1, 0.05);
 }
 
 // The mean of some seeds: the last of many packets may be a late one.

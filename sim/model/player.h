@@ -28,6 +28,7 @@ struct PlayOptions {
   std::uint64_t requests_per_nic = 300;
   // A run without an end goes on, twice as long each time, until its second half is as fast as all
   // before it within this share, or it is kMostLonger times as long. Its rate is then that half's.
+  // Two halves of a rate that still falls can be alike by chance: in a run of thirty or so.
   std::optional<double> steady;
   // A workload that would need more bytes of memory, or packets for requests_per_nic, is refused. A
   // `steady` run may take kMostLonger times those packets.
