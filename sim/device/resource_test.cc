@@ -491,6 +491,12 @@ TEST(CounterTest, CompletionsThatACounterTookSurviveAnotherEndpoint) {
   EXPECT_EQ(writes->Read(), 2u);
 }
 
+// Where a queue overruns, the entries stay that it has, and new ones are lost.
+sim::Profile KeepingOldEntries(sim::Profile profile) {
+  profile.device.cq_doorbell = true;
+  return profile;
+}
+
 // As many as libfabric takes at once.
 TEST(CounterTest, AReadOfASoftwareCounterTakesFiftyEntries) {
   Lab lab(1);
@@ -511,9 +517,7 @@ TEST(CounterTest, AReadOfASoftwareCounterTakesFiftyEntries) {
 TEST(CounterTest, AReadOfTheDevicesCounterTakesNoEntries) {
   for (const bool device : {true, false}) {
     SCOPED_TRACE(device ? "device" : "software");
-    sim::Profile profile = device ? Counting() : Small();
-    profile.device.cq_doorbell = true;  // four entries stay
-    Lab lab(1, profile);
+    Lab lab(1, KeepingOldEntries(device ? Counting() : Small()));
     Side& a = lab.Add("a", {.queue_depth = 4});
     Side& b = lab.Add("b");
     auto writes = Must(a.domain->OpenCounter());
@@ -551,9 +555,7 @@ TEST(CounterTest, FlushedWorkCountsAsFailedFetchedOrNot) {
 TEST(CounterTest, CountsOnWhereTheQueueOverrunsInTheDeviceOnly) {
   for (const bool device : {true, false}) {
     SCOPED_TRACE(device ? "device" : "software");
-    sim::Profile profile = device ? Counting() : Small();
-    profile.device.cq_doorbell = true;  // four entries stay
-    Lab lab(1, profile);
+    Lab lab(1, KeepingOldEntries(device ? Counting() : Small()));
     Side& a = lab.Add("a", {.queue_depth = 4});
     Side& b = lab.Add("b");
     auto writes = Must(a.domain->OpenCounter());
