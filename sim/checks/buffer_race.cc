@@ -83,6 +83,7 @@ void BufferRace::Posted(WatchedRequest& request, const std::byte* inline_bytes) 
   } else if (there && !WritesItself(request)) {
     request.hashed = true;
     request.hash = HashOfSource(request);
+    request.registrations = registrations_.changes();
   }
   if (request.kind != OperationKind::kWrite) return;
   const std::byte* bytes = inline_bytes;
@@ -93,7 +94,8 @@ void BufferRace::Posted(WatchedRequest& request, const std::byte* inline_bytes) 
 void BufferRace::Ended(WatchedRequest& request, bool well) {
   writes_.Remove(request);
   if (!well || !request.hashed || request.is_inline || IsWord(request)) return;
-  if (!SourceIsThere(request) || HashOfSource(request) == request.hash) return;
+  const bool there = request.registrations == registrations_.changes() || SourceIsThere(request);
+  if (!there || HashOfSource(request) == request.hash) return;
   const WatchedQueue& queue = *request.queue;
   log_.Add(Check::kBufferRace, queue.where, queue.number, [&] {
     return absl::StrCat("the ", request.length, " bytes that ", NameOf(request),

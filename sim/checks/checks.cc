@@ -171,7 +171,7 @@ void Checks::OnTwoThreads(const NicState& nic, std::uint32_t number, bool queue_
 
 void Checks::OnPosted(const QueuePair& queue_pair, const fabric::efa_queue::SendWork& work,
                       const Posted& posted, std::uint32_t peer) {
-  progress_.Reset();
+  progress_.Posted();
   if (EndpointWatch* endpoint = Find(queue_pair)) {
     endpoint->Accepted(static_cast<std::uint16_t>(work.request_id), posted);
   }
@@ -180,7 +180,7 @@ void Checks::OnPosted(const QueuePair& queue_pair, const fabric::efa_queue::Send
 
 void Checks::OnReceivePosted(const QueuePair& queue_pair,
                              const fabric::efa_queue::ReceiveWork& work, const Posted& posted) {
-  progress_.Reset();
+  progress_.Posted();
   memory_.OnReceivePosted(queue_pair, work);
   if (EndpointWatch* endpoint = Find(queue_pair)) {
     endpoint->AcceptedReceive(work.request_id, posted);
@@ -216,12 +216,11 @@ void Checks::OnPolling(const CompletionRing& ring) {
   watched->service.Read();
 }
 
-void Checks::OnPolled(const NicState& /*nic*/, const CompletionRing* ring, std::size_t count,
-                      bool in_vain) {
-  if (count > 0) return;
-  if (!in_vain || timeline_.real()) return progress_.Reset();
+void Checks::OnPolledInVain(const CompletionRing* ring) {
+  if (timeline_.real()) return;
   WatchedRing* const watched = ring == nullptr ? nullptr : Find(*ring);
-  if (!progress_.InVain(watched == nullptr ? counter_polls_ : watched->polls)) return;
+  Progress::Polls& polls = watched == nullptr ? counter_polls_ : watched->polls;
+  if (!progress_.InVain(polls, timeline_.news())) return;
   log_.Add(Check::kProgress, "world", 0, [&] {
     return absl::StrCat("the program has polled ", Progress::kInVain,
                         " times in a row though nothing is under way: ", DescribeWaits().Summary());

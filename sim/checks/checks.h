@@ -110,8 +110,7 @@ class Checks final : public Observer, private fabric::ContextWatcher {
   void OnCompletionRead(const QueuePair& queue_pair, bool receive, std::uint16_t request_id,
                         std::uint8_t status) override;
   void OnPolling(const CompletionRing& ring) override;
-  void OnPolled(const NicState& nic, const CompletionRing* ring, std::size_t count,
-                bool in_vain) override;
+  void OnPolledInVain(const CompletionRing* ring) override;
 
  private:
   // A completion queue that a driver has opened.

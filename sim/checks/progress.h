@@ -24,20 +24,22 @@ class Progress {
   class Polls {
     friend class Progress;
     std::uint64_t in_vain = 0;
-    std::uint64_t since = 0;  // resets
+    std::uint64_t since = 0;  // what was new then
   };
 
-  // A poll found nothing, with nothing scheduled. True once, when it is time to say so.
-  bool InVain(Polls& polls) {
-    if (polls.since != resets_) polls.in_vain = 0;
-    polls.since = resets_;
+  // A poll found nothing, with nothing scheduled. `news`: Timeline::news. True once, when it is
+  // time to say so.
+  bool InVain(Polls& polls, std::uint64_t news) {
+    const std::uint64_t since = news + posts_;
+    if (polls.since != since) polls.in_vain = 0;
+    polls.since = since;
     return ++polls.in_vain == kInVain;
   }
-  // Something came, was scheduled, or may come.
-  void Reset() { ++resets_; }
+  // The program has posted something.
+  void Posted() { ++posts_; }
 
  private:
-  std::uint64_t resets_ = 0;
+  std::uint64_t posts_ = 0;
 };
 
 }  // namespace drydock::sim

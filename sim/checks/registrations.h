@@ -51,9 +51,11 @@ class Registrations {
   // The same for a peer's key, in any domain.
   bool CoversRemote(std::uint32_t nic, const WatchedPiece& piece, fabric::Access wanted) const {
     const Region* region = Find(nic, piece.key);
-    return region != nullptr && region->live && region->remote_key == piece.key &&
-           region->Covers(piece, wanted);
+    return region != nullptr && region->CoversRemote(piece, wanted);
   }
+
+  // Rises with each registration and each closing: while it does not, all answers are as before.
+  std::uint64_t changes() const { return next_number_; }
 
   // The device is about to read or write these bytes of its own machine, or, with `domain`, those
   // that a peer named.
@@ -66,8 +68,8 @@ class Registrations {
   void PlacingRemote(const Toucher& who, std::uint32_t nic, std::uint16_t domain,
                      const WatchedPiece& piece, fabric::Access wanted) {
     const Region* region = Find(nic, piece.key);
-    const bool domain_fits = region != nullptr && region->domain == domain;
-    if (!domain_fits || !CoversRemote(nic, piece, wanted)) [[unlikely]] {
+    if (region == nullptr || region->domain != domain || !region->CoversRemote(piece, wanted))
+        [[unlikely]] {
       OutOfBounds(who, nic, piece, true);
     }
   }
@@ -101,6 +103,9 @@ class Registrations {
     bool Covers(const WatchedPiece& piece, fabric::Access wanted) const {
       const std::uint64_t offset = piece.address - address;
       return fabric::Allows(access, wanted) && offset <= length && piece.length <= length - offset;
+    }
+    bool CoversRemote(const WatchedPiece& piece, fabric::Access wanted) const {
+      return live && remote_key == piece.key && Covers(piece, wanted);
     }
   };
   struct Past {

@@ -49,7 +49,8 @@ struct WatchedRequest {
   std::uint16_t peer_queue = 0;  // number of the queue pair there
   std::uint16_t handle = 0;      // by which the request names the peer
   std::uint64_t length = 0;
-  std::uint64_t hash = 0;  // of its bytes at the post, when `hashed`
+  std::uint64_t hash = 0;           // of its bytes at the post, when `hashed`
+  std::uint64_t registrations = 0;  // Registrations::changes then
 
   // Links of WriteIndex: in its cell, and among all of its size.
   struct Link {

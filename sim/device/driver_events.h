@@ -92,11 +92,12 @@ class DriverEvents {
                                 std::uint16_t /*request_id*/, std::uint8_t /*status*/) {}
   // The program is about to look into a completion queue.
   virtual void OnPolling(const CompletionRing& /*ring*/) {}
-  // It has looked into one, or into a counter (`ring` is null), and found `count` completions.
-  // `in_vain`: none, nothing is under way that could change that, and the program has not looked at
-  // the time since it last polled.
-  virtual void OnPolled(const NicState& /*nic*/, const CompletionRing* /*ring*/,
-                        std::size_t /*count*/, bool /*in_vain*/) {}
+  // It has looked into one, and found `count` completions, at least one.
+  virtual void OnPolled(const NicState& /*nic*/, const CompletionRing& /*ring*/,
+                        std::size_t /*count*/) {}
+  // It has looked into one, or into a counter (`ring` is null), in vain: nothing was there, and
+  // nothing is under way that could change that.
+  virtual void OnPolledInVain(const CompletionRing* /*ring*/) {}
 
  protected:
   ~DriverEvents() = default;

@@ -58,13 +58,11 @@ class LogWriter final : public Observer {
                  .operation = std::uint64_t{completion.queue_pair} << 16 | completion.request_id,
                  .bytes = completion.length_bytes});
   }
-  void OnPolled(const NicState& nic, const CompletionRing* ring, std::size_t count,
-                bool /*in_vain*/) override {
-    if (count == 0) return;
+  void OnPolled(const NicState& nic, const CompletionRing& ring, std::size_t count) override {
     log_.Append({.time = timeline_.elapsed(),
                  .kind = EventKind::kRead,
                  .actor = nic.index(),
-                 .operation = ring->number(),
+                 .operation = ring.number(),
                  .bytes = count});
   }
 

@@ -44,14 +44,17 @@ fabric::ReadResult SimCompletionQueue::Read(std::span<fabric::Completion> entrie
   const QueueCall call(core);
   World& world = core.domain->world;
   const Nic& nic = core.domain->nic;
-  const CompletionRing& ring = *core.ring;
+  const CompletionRing* const ring = core.ring.get();
   const bool can_look = world.processors().BeginRead(nic);
   world.timeline().RunDue();
   const Observers& observers = world.observers();
-  observers.Tell<&Observer::OnPolling>(ring);
+  observers.Tell<&Observer::OnPolling>(*ring);
   const std::size_t count = can_look ? core.Take(entries) : 0;
-  observers.Tell<&Observer::OnPolled>(nic.state(), &ring, count,
-                                      count == 0 && world.timeline().PollsInVain());
+  if (count > 0) {
+    observers.Tell<&Observer::OnPolled>(nic.state(), *ring, count);
+  } else if (!world.timeline().under_way()) [[unlikely]] {
+    observers.Tell<&Observer::OnPolledInVain>(ring);
+  }
   world.processors().EndRead(nic, count);
   return {count};
 }
@@ -112,8 +115,7 @@ std::uint64_t SimCounter::Read() {
   if (can_look) core_->Progress();
   world.processors().EndRead(domain.nic, 0);
   const CompletionRing* const none = nullptr;
-  world.observers().Tell<&Observer::OnPolled>(domain.nic.state(), none, std::size_t{0},
-                                              world.timeline().PollsInVain());
+  if (!world.timeline().under_way()) world.observers().Tell<&Observer::OnPolledInVain>(none);
   return core_->value();
 }
 

@@ -50,12 +50,16 @@ class EventQueue {
   // REQUIRES: not empty.
   Event Pop() {
     --size_;
-    if (next_in_first_ == buckets_[0].size()) Refill();
+    if (next_in_first_ == buckets_[0].size()) {
+      std::vector<Event>& earliest = buckets_[Lowest()];
+      if (earliest.size() == 1) return PopOnly(earliest);
+      Refill();
+    }
     const Event event = buckets_[0][next_in_first_++];
     if (next_in_first_ == buckets_[0].size()) {
       buckets_[0].clear();
       next_in_first_ = 0;
-      next_ = filled_ == 0 ? kNothing : earliest_[Lowest()];
+      FindNext();
     }
     return event;
   }
@@ -83,6 +87,19 @@ class EventQueue {
       filled_ |= bit;
     }
     buckets_[bucket].push_back(event);
+  }
+
+  void FindNext() { next_ = filled_ == 0 ? kNothing : earliest_[Lowest()]; }
+
+  // The earliest event is alone in its bucket, as nearly always in a small world: it need not pass
+  // through bucket 0, which is empty.
+  Event PopOnly(std::vector<Event>& bucket) {
+    const Event event = bucket.front();
+    bucket.clear();
+    filled_ &= filled_ - 1;
+    last_ = next_;
+    FindNext();
+    return event;
   }
 
   // Moves the earliest events to bucket 0, which is empty, and those near them to lower buckets.

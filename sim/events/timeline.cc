@@ -13,7 +13,7 @@ Timeline::Timeline(ClockKind kind, EventLog* log)
       now_(start_) {}
 
 bool Timeline::WaitUntil(coro::Time deadline) {
-  looked_ = true;
+  ++looks_;
   if (real_) return WaitReal(deadline);
   // A poll that found nothing may itself have taken the time in which something happened elsewhere.
   if (pool_ != nullptr) {

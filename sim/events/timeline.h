@@ -52,7 +52,7 @@ class Timeline final : public coro::Clock {
 
   // --- coro::Clock: the program's look at the time ---
   coro::Time Now() const override {
-    looked_ = true;
+    ++looks_;
     return real_ ? steady_.Now() : now_;
   }
   // Runs events until one happened that a program can see, or until `deadline`. False: on the
@@ -108,7 +108,12 @@ class Timeline final : public coro::Clock {
   void Charge(coro::Duration cost, std::size_t times = 1) {
     if (real_) return;
     const coro::Time before = now_;
-    Advance(now_ + cost * static_cast<std::int64_t>(times));
+    const coro::Time end = now_ + cost * static_cast<std::int64_t>(times);
+    if (pool_ == nullptr && queue_.next_time() > end) {  // mostly
+      now_ = end;
+    } else {
+      Advance(end);
+    }
     charged_ += now_ - before;
   }
   // Runs the events that are due now. On the virtual clock nothing is due but by Charge and
@@ -129,12 +134,9 @@ class Timeline final : public coro::Clock {
   coro::Time next_event() const { return queue_.next_time(); }
   // Whether something is going to happen by itself, or on the network.
   bool under_way() const { return !queue_.empty() || (pool_ != nullptr && !pool_->empty()); }
-  // Whether a program that polls now polls in vain: nothing is under way, and it has not looked at
-  // the time since this was asked.
-  bool PollsInVain() {
-    const bool looked = std::exchange(looked_, false);
-    return !under_way() && !looked;
-  }
+  // Rises when something happens, and when the program looks at the time: while it does not, and
+  // nothing is under way, polling is in vain.
+  std::uint64_t news() const { return event_count_ + looks_; }
   // Events that have happened.
   std::uint64_t event_count() const { return event_count_; }
 
@@ -212,7 +214,7 @@ class Timeline final : public coro::Clock {
   std::unique_ptr<StepPool> pool_;  // null: times are drawn
   std::uint64_t event_count_ = 0;
   bool woken_ = false;
-  mutable bool looked_ = false;  // the program, at the time, since PollsInVain
+  mutable std::uint64_t looks_ = 0;  // of the program, at the time
   Alarm alarm_{*this};
   Backstage backstage_{*this};
   std::function<void()> on_stuck_;

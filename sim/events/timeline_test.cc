@@ -152,19 +152,23 @@ TEST_F(TimelineTest, WaitedIsTheTimeThatNoWorkTook) {
   EXPECT_EQ(timeline.elapsed(), 30us);
 }
 
-TEST_F(TimelineTest, ProgramPollsInVainWhenNothingComesAndItDidNotLookAtTheTime) {
-  timeline.PollsInVain();
-  EXPECT_TRUE(timeline.PollsInVain());
+TEST_F(TimelineTest, NewsAreWhatHappenedAndTheProgramsLooksAtTheTime) {
+  std::uint64_t news = timeline.news();
+  const auto has_news = [&] { return std::exchange(news, timeline.news()) != news; };
+  EXPECT_FALSE(has_news());
   timeline.Now();
-  EXPECT_FALSE(timeline.PollsInVain());
-  EXPECT_TRUE(timeline.PollsInVain());
+  EXPECT_TRUE(has_news());
+  timeline.WaitUntil(Timeline::kStart);
+  EXPECT_TRUE(has_news());
   timeline.backstage().Now();  // not the program's look
-  EXPECT_TRUE(timeline.PollsInVain());
+  timeline.Charge(1us);
   After(10us, 1);
-  EXPECT_FALSE(timeline.PollsInVain());
-  EXPECT_EQ(timeline.next_event(), Timeline::kStart + 10us);
+  EXPECT_FALSE(has_news());
+  EXPECT_TRUE(timeline.under_way());
+  EXPECT_EQ(timeline.next_event(), Timeline::kStart + 11us);
   timeline.RunFor(10us);
-  EXPECT_TRUE(timeline.PollsInVain());
+  EXPECT_TRUE(has_news());
+  EXPECT_FALSE(timeline.under_way());
   EXPECT_EQ(timeline.next_event(), coro::kNever);
 }
 

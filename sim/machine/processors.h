@@ -120,8 +120,9 @@ class Processors final : public Actor {
     if (Thread* thread = Find(nic)) [[unlikely]] {
       return count > 0 ? HasRead(*thread, nic) : FoundNothing(nic);
     }
+    if (count == 0) return;
     const coro::Duration far = numa_.FarThreadCost(nic.state());
-    if (count > 0 && far > coro::Duration::zero()) timeline_.Charge(far);
+    if (far > coro::Duration::zero()) timeline_.Charge(far);
   }
   // Before the queue pair goes: its doorbells ring now.
   void Finish(const Nic& nic, const QueuePair& queue_pair);
