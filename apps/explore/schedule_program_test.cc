@@ -43,6 +43,32 @@ TEST(ExploreStrategyTest, EveryStrategyFindsTheProtocolThatIsWrongAndItsReplaySh
   }
 }
 
+// What is calm keeps its order, so that an operation that is out of it is named.
+TEST(ExploreStrategyTest, ShrunkRunNamesTheOperationThatIsOutOfOrder) {
+  const std::string capsule = ::testing::TempDir() + "out_of_order.capsule";
+  for (const std::string strategy : {"walk", "starve"}) {
+    const ProcessEnd run = RunExplore({"--scenario=write-last", "--faults=none", "--seed=2",
+                                       "--strategy=" + strategy, "--out=" + capsule});
+    ASSERT_EQ(run.exit_code, 1) << run;
+    const ProcessEnd shrunk = RunExplore({"--shrink=" + capsule});
+    EXPECT_EQ(shrunk.exit_code, 0) << shrunk;
+    EXPECT_THAT(shrunk.out, AllOf(HasSubstr(", strategy " + strategy + ": "),
+                                  HasSubstr(", which was posted before it, "),
+                                  HasSubstr("the strategy delays them, and leaves them in order"),
+                                  Not(HasSubstr("the least delay"))));
+  }
+}
+
+TEST(ExploreStrategyTest, ShrunkRunNamesItsFigures) {
+  const std::string capsule = ::testing::TempDir() + "figures.capsule";
+  ASSERT_EQ(RunExplore({"--scenario=failover", "--faults=none", "--seed=1", "--out=" + capsule,
+                        "--figures=unresponsive_timeout=4s"})
+                .exit_code,
+            1);
+  EXPECT_THAT(RunExplore({"--shrink=" + capsule}).out,
+              HasSubstr("failover with seed 1, unresponsive_timeout=4s: 2 operations"));
+}
+
 TEST(ExploreStrategyTest, StepsAreThoseOfTheRunThatIsAskedFor) {
   const auto strategy = [](const std::string& parameters) -> std::string {
     const ProcessEnd end = RunExplore({"--scenario=ping-pong", "--faults=none", "--seeds=1",

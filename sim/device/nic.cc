@@ -152,6 +152,7 @@ Step Nic::Describe(const Operation& operation, const Event& event) const {
   step.kind = kind;
   step.packet = event.a;
   step.request = operation.kind;
+  step.calm = operation.undisturbed;
   step.initiator = initiator.index();
   step.queue_pair = operation.queue_pair;
   step.initiator_machine = step.target_machine = initiator.machine();

@@ -44,6 +44,7 @@ struct Step {
   EventKind kind = EventKind::kArrive;  // what happens
   std::uint32_t packet = 0;             // to which packet: number and flags
   fabric::OperationKind request = fabric::OperationKind::kSend;
+  bool calm = false;                // the operation keeps its turn (sim/network/undisturbed.h)
   std::uint32_t initiator = 0;      // index of the NIC
   std::uint16_t queue_pair = 0;     // of the initiator
   std::uint32_t target = kNoActor;  // index of the NIC
@@ -78,7 +79,8 @@ class Scheduler {
   virtual Grain grain() const { return Grain::kPackets; }
 
   // Called when the program waits and something is on the network. Returns which step of `ready`,
-  // which is never empty, happens now. They come in the order of operation, kind and packet.
+  // which is never empty, happens now. They come in the order of operation, kind and packet; of the
+  // calm operations of a NIC only the first step of each kind is among them.
   // kNobody: time passes, up to `resumes` at most, and then it is called again. `now`: since the
   // world began.
   virtual std::size_t Pick(std::span<const Step> ready, coro::Duration now) = 0;

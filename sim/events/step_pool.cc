@@ -1,6 +1,7 @@
 #include "drydock/sim/events/step_pool.h"
 
 #include <algorithm>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -28,6 +29,16 @@ bool IsOfNetwork(EventKind kind) {
 
 bool ComesBefore(const Step& a, const Step& b) {
   return std::tie(a.operation, a.kind, a.packet) < std::tie(b.operation, b.kind, b.packet);
+}
+
+// Without steps of calm operations whose turn has not come. `steps`: in the order of operations.
+std::vector<Step> InTurn(const std::vector<Step>& steps) {
+  std::set<std::pair<std::uint32_t, EventKind>> taken;  // by a calm operation of that NIC
+  std::vector<Step> ready;
+  for (const Step& step : steps) {
+    if (!step.calm || taken.insert({step.initiator, step.kind}).second) ready.push_back(step);
+  }
+  return ready;
 }
 
 // The operation as a whole, which the program at either end can notice.
@@ -60,7 +71,7 @@ StepPool::Choice StepPool::Pick(coro::Duration now) {
   std::erase_if(entries_,
                 [](const Entry& entry) { return entry.event.actor->IsPointless(entry.event); });
   if (entries_.empty()) return {};
-  const std::vector<Step> ready = Steps();
+  const std::vector<Step> ready = InTurn(Steps());
   const std::size_t picked = scheduler_.Pick(ready, now);
   if (picked == Scheduler::kNobody) return {.step = std::nullopt, .waits = true};
   DD_CHECK(picked < ready.size(), "the scheduler picks what there is");

@@ -28,7 +28,8 @@ class StepPool {
   // The steps that could happen next, in the order of operation, kind and packet; each once.
   std::vector<Step> Steps() const;
 
-  // Asks the scheduler, after forgetting steps that have become pointless. `now`: since the world
+  // Asks the scheduler, after forgetting steps that have become pointless, and leaving out those of
+  // calm operations that have others before them. `now`: since the world
   // began. Absent: nothing is under way, or the scheduler lets time pass (then `resumes` says until
   // when).
   struct Choice {

@@ -26,7 +26,8 @@ using Names = std::vector<Name>;
 
 Name NameOf(const Step& step) { return {step.operation, step.kind, step.packet}; }
 
-// Operation b of an event; those of which nothing is known any more, and those that have ended.
+// Operation b of an event, from 10 on of another NIC; those of which nothing is known any more, those
+// that have ended, and those that keep their turn.
 struct Network final : Actor {
   std::uint32_t index() const override { return 0; }
   void OnEvent(const Event&) override {}
@@ -36,6 +37,8 @@ struct Network final : Actor {
     step.operation = event.b;
     step.kind = event.kind;
     step.packet = event.a;
+    step.calm = calm.contains(event.b);
+    step.initiator = event.b < 10 ? 0 : 1;
     step.initiator_machine = 1;
     step.target_machine = 2;
     return step;
@@ -44,6 +47,7 @@ struct Network final : Actor {
 
   std::set<std::uint64_t> unknown;
   std::set<std::uint64_t> ended;
+  std::set<std::uint64_t> calm;
 };
 
 // Picks number `next`, and notes its arguments.
@@ -122,6 +126,24 @@ TEST_F(StepPoolTest, SchedulerIsAskedAboutWhatStillHasAPoint) {
   EXPECT_EQ(choice.step->operation, 3u);
   EXPECT_FALSE(choice.waits);
   EXPECT_EQ(Steps().size(), 2u);  // the caller that lets it happen removes it
+}
+
+TEST_F(StepPoolTest, CalmOperationsOfANicKeepTheirOrder) {
+  network.calm = {1, 2, 4, 11, 12};
+  for (const std::uint64_t operation : {1, 2, 3, 4, 11, 12}) Take(operation);
+  Take(2, EventKind::kAnswer);
+  Take(4, EventKind::kAnswer);
+  pool.Pick(0us);
+  EXPECT_EQ(picker.asked.back(), (Names{{1, EventKind::kArrive, 0},
+                                        {2, EventKind::kAnswer, 0},
+                                        {3, EventKind::kArrive, 0},
+                                        {11, EventKind::kArrive, 0}}));
+  pool.Remove(pool.Steps().front());
+  pool.Pick(0us);
+  EXPECT_EQ(picker.asked.back(), (Names{{2, EventKind::kArrive, 0},
+                                        {2, EventKind::kAnswer, 0},
+                                        {3, EventKind::kArrive, 0},
+                                        {11, EventKind::kArrive, 0}}));
 }
 
 TEST_F(StepPoolTest, SchedulerIsNotAskedAboutNothing) {

@@ -9,6 +9,7 @@
 #include "absl/strings/str_replace.h"
 #include "drydock/fabric/faults/fault.h"
 #include "drydock/fabric/operation.h"
+#include "drydock/sim/profile/unpublished.h"
 
 namespace drydock::sim::explore {
 namespace {
@@ -17,6 +18,8 @@ using fabric::faults::FaultRule;
 
 // Of a run that was not shrunk.
 constexpr std::size_t kMostSentences = 20;
+// Characters of a strategy's name: an order may have many choices.
+constexpr std::size_t kMostStrategy = 80;
 
 std::string Microseconds(coro::Duration time) {
   return absl::StrFormat("%.3g us", static_cast<double>(time.count()) / 1000);
@@ -92,6 +95,10 @@ class Narrator {
                       NameOf(first), ", which was posted after it");
     } else if (last < known_) {
       const OperationEntry& other = trace_.operations[last];
+      if (!other.landed) {
+        return absl::StrCat(text, ", and ", NameOf(last),
+                            ", which was posted before it, has not when the program ends");
+      }
       absl::StrAppend(&text, ", ", Microseconds(other.landing - entry.landing), " before ",
                       NameOf(last), ", which was posted before it");
     } else {
@@ -142,16 +149,13 @@ class Narrator {
     return first;
   }
 
-  // Of those that were posted before it and land after it, the last to land; known(): none.
+  // Of those that were posted before it and land after it, or never, the last to land; known():
+  // none.
   std::size_t LastOvertaken(std::size_t index) const {
     std::size_t last = known_;
     for (std::size_t i = 0; i < index; ++i) {
-      const OperationEntry& other = trace_.operations[i];
-      if (!IsSameWay(i, index) || !other.landed ||
-          other.landing <= trace_.operations[index].landing) {
-        continue;
-      }
-      if (last == known_ || other.landing > trace_.operations[last].landing) last = i;
+      if (!IsSameWay(i, index) || LandingOf(i) <= LandingOf(index)) continue;
+      if (last == known_ || LandingOf(i) > LandingOf(last)) last = i;
     }
     return last;
   }
@@ -183,7 +187,9 @@ void TellWild(const Narrator& narrator, const RunSpec& spec, const RunTrace& tra
     if (trace.operation_count == 0) return;
     story.push_back(
         absl::StrCat("its ", trace.operation_count,
-                     " operations take as long as the network lets them, in any order"));
+                     spec.strategy.schedule == nullptr
+                         ? " operations take as long as the network lets them, in any order"
+                         : " operations come in the order that the strategy chooses"));
     return;
   }
   std::size_t told = 0;
@@ -200,9 +206,26 @@ void TellWild(const Narrator& narrator, const RunSpec& spec, const RunTrace& tra
   const std::uint64_t calm =
       trace.operation_count - std::min<std::uint64_t>(told, trace.operation_count);
   if (calm > 0) {
-    story.push_back(absl::StrCat(calm, calm == 1 ? " other operation is" : " other operations are",
-                                 " calm: the least delay, in order, nothing lost"));
+    story.push_back(absl::StrCat(
+        calm, calm == 1 ? " other operation is" : " other operations are", " calm: ",
+        spec.strategy.schedule == nullptr ? "the least delay, in order, nothing lost"
+                                          : "the strategy delays them, and leaves them in order"));
   }
+}
+
+// What a run was like beside its program, its seed and its faults: a failure may need it.
+std::string Conditions(const RunSpec& spec) {
+  std::string text;
+  if (spec.strategy.schedule != nullptr) {
+    absl::StrAppend(&text, ", strategy ", spec.strategy.name.substr(0, kMostStrategy));
+  }
+  if (!spec.figures.empty()) {
+    absl::StrAppend(&text, ", ", absl::StrReplaceAll(FormatFigures(spec.figures), {{",", ", "}}));
+  }
+  if (spec.heal_after.has_value()) {
+    absl::StrAppend(&text, ", no fault after ", spec.heal_after->count() / 1000, " us");
+  }
+  return text;
 }
 
 }  // namespace
@@ -217,6 +240,7 @@ std::vector<std::string> TellStory(const Subject& subject, const RunSpec& spec,
     absl::StrAppend(&heading, ", ",
                     absl::StrReplaceAll(FormatParameters(parameters), {{",", ", "}}));
   }
+  absl::StrAppend(&heading, Conditions(spec));
   absl::StrAppend(&heading, ": ", trace.operation_count, " operations, ", trace.firing_count,
                   trace.firing_count == 1 ? " fault" : " faults");
   story.push_back(heading);

@@ -12,7 +12,8 @@
 
 namespace drydock::sim::explore {
 
-// One sentence a line: how large the run is, each fault that fires, each operation that is not calm
+// One sentence a line: how large the run is, and what its conditions are where they are not the
+// usual ones (strategy, figures, healing); each fault that fires, each operation that is not calm
 // and the ones that it overtakes, and the outcome. Long for a run that was not shrunk: of each kind
 // the first few, and how many more there are.
 std::vector<std::string> TellStory(const Subject& subject, const RunSpec& spec,

@@ -12,7 +12,8 @@ namespace drydock::sim {
 
 // A set of operations, by their sequence (sim/device/operation.h). The draws of an undisturbed one
 // are always the most benign: the least delay, no loss, no second copy, no placement in two steps,
-// and its turn among the other undisturbed ones of its NIC. A value; empty unless AllBut made it.
+// and its turn among the other undisturbed ones of its NIC; under a scheduler, which draws nothing,
+// its turn alone (sim/events/step_pool.h). A value; empty unless AllBut made it.
 class Undisturbed {
  public:
   Undisturbed() = default;
