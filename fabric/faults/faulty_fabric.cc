@@ -105,7 +105,8 @@ absl::StatusOr<std::unique_ptr<Fabric>> OpenFaultyFabric(std::unique_ptr<Fabric>
     }
     ++index;
   }
-  auto session = std::make_shared<Session>(options.engine, *options.clock, options.wake_at);
+  const coro::Time start = options.began.has_value() ? *options.began : options.clock->Now();
+  auto session = std::make_shared<Session>(options.engine, *options.clock, options.wake_at, start);
   return std::make_unique<FaultyFabric>(std::move(wrapped), std::move(session));
 }
 

@@ -19,6 +19,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "absl/status/statusor.h"
 #include "drydock/coro/clock.h"
@@ -38,6 +39,9 @@ struct FaultyFabricOptions {
   // the clock passes by itself. In virtual time, where an idle program lets the world run on to the
   // next event, it makes one: sim::Timeline::WakeAt.
   std::function<void(coro::Time)> wake_at;
+  // When the run began, on the clock: windows count from then. Absent: it begins now, with this
+  // fabric. A fabric that is opened in the midst of a run has to be told.
+  std::optional<coro::Time> began = std::nullopt;
 };
 
 // What it is: `wrapped`, with what the rules of the engine's plan for Layer::kDecorator do to it.

@@ -18,16 +18,13 @@ namespace drydock::fabric::faults {
 
 // One faulty fabric: everything that is opened from it shares its session, and keeps it alive.
 // Ownership: shares the engine; the clock must outlive it. Threads: thread-safe where the clock is.
-// Times of events are relative to the moment when the fabric was opened, so that a plan means the
-// same whenever its program starts.
+// Times of events are relative to `start`, the beginning of the run, so that a plan means the same
+// whenever its program starts.
 class Session {
  public:
   Session(std::shared_ptr<FaultEngine> engine, const coro::Clock& clock,
-          std::function<void(coro::Time)> wake_at)
-      : engine_(std::move(engine)),
-        clock_(clock),
-        wake_at_(std::move(wake_at)),
-        start_(clock.Now()) {}
+          std::function<void(coro::Time)> wake_at, coro::Time start)
+      : engine_(std::move(engine)), clock_(clock), wake_at_(std::move(wake_at)), start_(start) {}
 
   // Whether any rule can act at this point, or on this kind of operation there. False lets a
   // decorator forward a call untouched.

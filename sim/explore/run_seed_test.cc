@@ -83,6 +83,23 @@ TEST(RunSeedTest, ErrorAfterAFaultIsClean) {
   EXPECT_THAT(result.rules, ElementsAre(RuleCount{"no endpoint", 1, 1}));
 }
 
+// By the decorator's rules as by the device's, and however late a machine is opened.
+TEST(RunSeedTest, WindowsCountFromTheBeginningOfTheRun) {
+  FaultRule rule = FaultRule::Of(Fault::kOpenEndpointFails);
+  rule.when.window = fabric::faults::Window{.from = 0us, .to = 10us};
+  FaultPlan plan;
+  plan.rules.push_back(rule);
+  EXPECT_EQ(RunOnce(&OpenMachine, SamePlan("window", plan)).verdict, Verdict::kCleanError);
+  const SeedResult late = RunOnce(
+      [](Trial& trial) {
+        trial.world().timeline().RunFor(10us);
+        return OpenMachine(trial);
+      },
+      SamePlan("window", plan));
+  EXPECT_EQ(late.verdict, Verdict::kCorrect) << late.text;
+  EXPECT_EQ(late.rules[0].eligible, 0u);
+}
+
 TEST(RunSeedTest, ErrorWithoutAFaultIsAFailure) {
   const auto run = [](Trial&) { return Outcome::Of(absl::InternalError("two\nlines")); };
   const SeedResult result = RunOnce(run);

@@ -6,6 +6,7 @@
 #include "drydock/coro/status_macros.h"
 #include "drydock/fabric/faults/faulty_fabric.h"
 #include "drydock/sim/driver/sim_fabric.h"
+#include "drydock/sim/events/timeline.h"
 
 namespace drydock::sim::explore {
 
@@ -36,6 +37,7 @@ absl::StatusOr<std::unique_ptr<fabric::Fabric>> Trial::Decorate(
   options.engine = engine_;
   options.clock = &world_.timeline().backstage();
   options.wake_at = [this](coro::Time time) { world_.timeline().WakeAt(time); };
+  options.began = Timeline::kStart;
   ASSIGN_OR_RETURN(auto faulty, fabric::faults::OpenFaultyFabric(std::move(fabric), options));
   return wrapper_ ? wrapper_(std::move(faulty)) : std::move(faulty);
 }
