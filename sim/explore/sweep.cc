@@ -32,9 +32,15 @@ bool MakesSomethingFail(const FaultInfo& info) {
 }
 
 bool Fired(const SeedResult& result) {
-  // A run that crashes leaves no counts: a rule fired, or else it would crash without faults, too.
-  if (result.rules.empty()) return true;
-  return result.rules.front().fired > 0;
+  return !result.rules.empty() && result.rules.front().fired > 0;
+}
+
+// With the count of its one rule also where its process has died: the trace has it.
+SeedResult Counted(TracedRun run, const FaultPlan& plan) {
+  if (run.result.rules.empty()) {
+    run.result.rules.push_back({.name = plan.rules.front().name, .fired = run.trace->firing_count});
+  }
+  return std::move(run.result);
 }
 
 }  // namespace
@@ -101,11 +107,9 @@ absl::StatusOr<std::vector<SweepRow>> Sweep(const Scenario& scenario, const Swee
         [&](const FaultPlan& plan) {
           spec.plan = plan;
           absl::StatusOr<TracedRun> run = RunIsolated(scenario, spec, options.patience);
-          if (run.ok()) return std::move(run->result);
+          if (run.ok()) return Counted(*std::move(run), plan);
           error = run.status();
-          SeedResult nothing;  // ends the row
-          nothing.rules.push_back({"", 0, 0});
-          return nothing;
+          return SeedResult();  // ends the row
         },
         options.most));
     RETURN_IF_ERROR(error);

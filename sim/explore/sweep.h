@@ -54,7 +54,8 @@ struct SweepRow {
 // Of a program that does not end by itself.
 inline constexpr std::uint64_t kMostSweepRuns = 10000;
 
-// `run`: one run with this plan.
+// `run`: one run with this plan, with the count of its rule: one in which it did not fire, or of
+// which nothing is known, ends the row.
 SweepRow SweepOne(const SweepCase& which,
                   const std::function<SeedResult(const fabric::faults::FaultPlan& plan)>& run,
                   std::uint64_t most = kMostSweepRuns);

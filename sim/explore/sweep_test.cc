@@ -92,6 +92,21 @@ TEST(SweepTest, HasEveryStatusOnceAndSticky) {
   EXPECT_THAT(cases, Not(Contains(SweepCase{Fault::kSendQueueFull, false})));   // adversarial
 }
 
+// Without any fault, too: no number of an event makes a difference.
+TEST(SweepTest, ProgramThatAlwaysCrashesTakesOneRunOfEachRow) {
+  const TestScenario scenario([](Trial&) -> Outcome {
+    raise(SIGKILL);
+    return Outcome::Of(absl::OkStatus());
+  });
+  ASSERT_OK_AND_ASSIGN(const std::vector<SweepRow> rows, Sweep(scenario, {}));
+  ASSERT_EQ(rows.size(), SweepCases().size());
+  for (const SweepRow& row : rows) {
+    EXPECT_EQ(row.runs, 1u) << Name(row.which);
+    EXPECT_EQ(row.failing, 1u) << Name(row.which);
+    EXPECT_TRUE(row.complete) << Name(row.which);
+  }
+}
+
 TEST(SweepTest, CrashCostsItsRunAlone) {
   // The second endpoint that does not open kills it.
   const TestScenario scenario([](Trial& trial) {
