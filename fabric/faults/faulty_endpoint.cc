@@ -92,6 +92,16 @@ absl::Status FaultyEndpoint::Close() {
   return wrapped().Close();
 }
 
+void* FaultyEndpoint::QueryPower(const PowerId& power) {
+  void* below = ForwardingEndpoint::QueryPower(power);
+  if (below == nullptr || &power != &MoreToCome::kPower) return below;
+  for (const OperationKind kind :
+       {OperationKind::kSend, OperationKind::kWrite, OperationKind::kRead}) {
+    if (session_->Concerns(Point::kOutcome, kind)) return static_cast<MoreToCome*>(this);
+  }
+  return below;
+}
+
 void FaultyEndpoint::Forget() {
   send_queue_->Forget(&state_);
   receive_queue_->Forget(&state_);

@@ -12,6 +12,7 @@
 #include "drydock/fabric/faults/queue_core.h"
 #include "drydock/fabric/faults/session.h"
 #include "drydock/fabric/forwarding.h"
+#include "drydock/fabric/more_to_come.h"
 
 namespace drydock::fabric::faults {
 
@@ -63,9 +64,11 @@ class Refusal {
 // An endpoint that asks the rules about each request before the fabric below gets it: a post may be
 // refused, an accepted operation may never be given to the fabric, or complete in another way.
 // Powers are forwarded untouched: no rule acts on their posts, and rules act on their completions
-// only by kind. Ownership: owns the wrapped endpoint, shares the cores of its queues. Threads: as
+// only by kind. Only a batch (MoreToCome) is rung at each post where a rule may keep an operation
+// from the fabric below: were that the last one, nothing would ring for those before it. Ownership:
+// owns the wrapped endpoint, shares the cores of its queues. Threads: as
 // the wrapped endpoint.
-class FaultyEndpoint final : public ForwardingEndpoint {
+class FaultyEndpoint final : public ForwardingEndpoint, private MoreToCome {
  public:
   FaultyEndpoint(std::unique_ptr<Endpoint> wrapped, std::shared_ptr<Session> session,
                  std::shared_ptr<QueueCore> send_queue, std::shared_ptr<QueueCore> receive_queue,
@@ -81,8 +84,11 @@ class FaultyEndpoint final : public ForwardingEndpoint {
   PostResult Write(std::span<const WriteRequest> requests) override;
   PostResult Read(std::span<const ReadRequest> requests) override;
   absl::Status Close() override;
+  void* QueryPower(const PowerId& power) override;
 
  private:
+  void SetMoreToCome(bool /*more*/) override {}  // in the place of the fabric's own: see above
+
   template <typename Request>
   PostResult Post(std::span<const Request> requests);
   template <typename Request>

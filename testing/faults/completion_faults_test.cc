@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "drydock/fabric/error_data.h"
+#include "drydock/fabric/more_to_come.h"
 #include "drydock/testing/faults/faulty_scene.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -193,6 +194,37 @@ TEST(CompletionFaultsTest, PeerThatNeverAnsweredIsUnreachable) {
   const Completion failure = scene.Take(scene.initiator, 1);
   EXPECT_EQ(failure.error, ErrorCode::kUnreachable);
   EXPECT_EQ(failure.provider_error, 15);
+}
+
+// The fabric below never has the last post of the batch, which would ring for the others.
+TEST(CompletionFaultsTest, BatchWhoseLastPostIsKeptBackIsServed) {
+  FaultRule rule = FaultRule::Of(Fault::kDroppedPeer);
+  rule.when.nth = 3;
+  FaultyScene scene(PlanOf({rule}));
+  auto* batch = scene.initiator.endpoint->power<MoreToCome>();
+  ASSERT_NE(batch, nullptr);
+  batch->SetMoreToCome(true);
+  EXPECT_EQ(scene.Write(1), ErrorCode::kOk);
+  EXPECT_EQ(scene.Write(2), ErrorCode::kOk);
+  batch->SetMoreToCome(false);
+  EXPECT_EQ(scene.Write(3), ErrorCode::kOk);
+  EXPECT_EQ(scene.Take(scene.initiator, 3).error, ErrorCode::kPeerUnresponsive);
+  EXPECT_TRUE(scene.Take(scene.initiator, 1).ok());
+  EXPECT_TRUE(scene.Take(scene.initiator, 2).ok());
+}
+
+// Other rules leave a batch as it is: it waits for its last post.
+TEST(CompletionFaultsTest, BatchWaitsForItsLastPostUnderOtherRules) {
+  FaultyScene scene(PlanOf({FaultRule::Of(Fault::kShortRead)}));
+  auto* batch = scene.initiator.endpoint->power<MoreToCome>();
+  ASSERT_NE(batch, nullptr);
+  batch->SetMoreToCome(true);
+  EXPECT_EQ(scene.Write(1), ErrorCode::kOk);
+  scene.Run();
+  EXPECT_TRUE(scene.initiator.completions.empty());
+  batch->SetMoreToCome(false);
+  EXPECT_EQ(scene.Write(2), ErrorCode::kOk);
+  EXPECT_TRUE(scene.Take(scene.initiator, 1).ok());
 }
 
 // What a dropped peer leaves waiting has no more room than the send queue.
