@@ -85,7 +85,8 @@ struct EventView {
   // Number of the endpoint, in the order of opening; at kRead, kWait and kOpenCompletionQueue of
   // the completion queue.
   std::optional<std::uint32_t> queue;
-  // Index of the peer in the order of insertion into its address vector, from 0.
+  // Index of the peer's address in the order of first insertion into its address vector, from 0; in
+  // the simulated device into any vector of its NIC.
   std::optional<std::uint32_t> peer;
   std::optional<OperationKind> operation;
   std::optional<std::uint64_t> key;  // of the remote memory

@@ -60,7 +60,7 @@ absl::StatusOr<Peer> FaultyAddressVector::Insert(const Address& address) {
     return ErrorOf(firing, "insert peer");
   }
   ASSIGN_OR_RETURN(const Peer peer, ForwardingAddressVector::Insert(address));
-  directory_->Add(peer);
+  directory_->Add(peer, address);
   return peer;
 }
 

@@ -41,8 +41,8 @@ class FaultyCompletionQueue final : public ForwardingCompletionQueue,
   ErrorBuffer error_buffer_;
 };
 
-// An address vector whose insertions the rules may refuse, and that numbers its peers from 0 in the
-// order of insertion, because selectors of a plan name them by that number. Ownership and threads:
+// An address vector whose insertions the rules may refuse, and that numbers its addresses from 0 in
+// the order of first insertion, because selectors of a plan name them by that number. Ownership and threads:
 // as the wrapped one.
 class FaultyAddressVector final : public ForwardingAddressVector {
  public:

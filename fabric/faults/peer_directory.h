@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "absl/container/flat_hash_map.h"
+#include "drydock/fabric/address.h"
 #include "drydock/fabric/capability.h"
 #include "drydock/fabric/operation.h"
 
@@ -21,15 +23,15 @@ class PeerDirectory : public std::enable_shared_from_this<PeerDirectory> {
   // By which a domain finds the directory of a vector that it is given, through other wrappers.
   static constexpr PowerId kPower{"fabric::faults::PeerDirectory"};
 
-  // An address that is inserted twice may be the same peer, and keeps its number.
-  void Add(Peer peer) {
-    const auto [entry, added] = peers_.try_emplace(static_cast<std::uint64_t>(peer));
-    if (added) entry->second.number = next_++;
+  // An address has its number for good, as in the simulated device: also when it is inserted again.
+  void Add(Peer peer, const Address& address) {
+    const auto next = static_cast<std::uint32_t>(numbers_.size());
+    const std::uint32_t number = numbers_.try_emplace(address.ToHex(), next).first->second;
+    peers_.try_emplace(static_cast<std::uint64_t>(peer), Entry{.number = number});
   }
-  // Its number is not given to another peer.
   void Remove(Peer peer) { peers_.erase(static_cast<std::uint64_t>(peer)); }
 
-  // The index of the peer in the order of insertion, from 0; absent if it is not in the vector.
+  // The index of the peer in the order of first insertion, from 0; absent if it is not in the vector.
   std::optional<std::uint32_t> NumberOf(Peer peer) const {
     const auto found = peers_.find(static_cast<std::uint64_t>(peer));
     if (found == peers_.end()) return std::nullopt;
@@ -52,8 +54,8 @@ class PeerDirectory : public std::enable_shared_from_this<PeerDirectory> {
     std::uint32_t number = 0;
     bool answered = false;
   };
-  absl::flat_hash_map<std::uint64_t, Entry> peers_;  // never iterated
-  std::uint32_t next_ = 0;
+  absl::flat_hash_map<std::uint64_t, Entry> peers_;          // never iterated
+  absl::flat_hash_map<std::string, std::uint32_t> numbers_;  // nor this: by address
 };
 
 }  // namespace drydock::fabric::faults

@@ -188,6 +188,20 @@ TEST(CompletionFaultsTest, DroppedPeerWasSilentOrNeverSpoke) {
   EXPECT_TRUE(scene.Take(scene.initiator, 3).ok());
 }
 
+TEST(CompletionFaultsTest, PeerThatIsInsertedAgainHasItsNumberAgain) {
+  FaultRule rule = FaultRule::Of(Fault::kDroppedPeer);
+  rule.when.peers = {0};
+  FaultyScene scene(PlanOf({rule}));
+  AddressVector& peers = *scene.initiator.peers;
+  ASSERT_TRUE(peers.Remove(scene.to_target).ok());
+  FaultySide third;
+  scene.Open(third, "third", false);
+  ASSERT_TRUE(peers.Insert(third.endpoint->address()).ok());
+  scene.to_target = peers.Insert(scene.target.endpoint->address()).value();
+  EXPECT_EQ(scene.Write(1), ErrorCode::kOk);
+  EXPECT_EQ(scene.Take(scene.initiator, 1).error, ErrorCode::kUnreachable);
+}
+
 TEST(CompletionFaultsTest, PeerThatNeverAnsweredIsUnreachable) {
   FaultyScene scene(PlanOf({FaultRule::Of(Fault::kDroppedPeer)}));
   EXPECT_EQ(scene.Write(1), ErrorCode::kOk);
