@@ -88,6 +88,8 @@ TEST(MatrixTest, EveryStatusOfEfaHasAWordOfItsOwn) {
   EXPECT_TRUE(IsPossible("write", "remote_address"));
   EXPECT_FALSE(IsPossible("remote_write", "remote_address"));
   EXPECT_FALSE(IsPossible("read", "receiver_not_ready"));
+  EXPECT_TRUE(IsPossible("write", "unknown_peer"));
+  EXPECT_FALSE(IsPossible("send", "unknown_peer"));
 }
 
 // ---- Requirements ----

@@ -54,6 +54,8 @@ bool IsPossible(const std::string& operation, const std::string& outcome) {
   }
   const bool of_message = outcome == "remote_length" || outcome == "receiver_not_ready";
   if (operation == "read" && of_message) return false;
+  // A peer takes messages from anybody.
+  if (operation == "send" && outcome == "unknown_peer") return false;
   return operation == "send" ? outcome != "feature_mismatch" : outcome != "remote_length";
 }
 
