@@ -104,29 +104,31 @@ int Numa::NodeOf(std::uint64_t address) const {
   return address < placed.end ? placed.numa_node : kAnywhere;
 }
 
-coro::Duration Numa::Cross(const NicState& nic, std::uint64_t address, Direction direction,
+// Of two queues in a row the longer one counts: while bytes wait in the first, the second moves on.
+Numa::Crossing Numa::Cross(const NicState& nic, std::uint64_t address, Direction direction,
                            std::uint64_t bytes, coro::Time at) {
   const Place* place = Find(nic);
   const int memory = NodeOf(address);
   if (place == nullptr || memory == kAnywhere) return {};
   const Profile& profile = nic.profile;
   Machine& machine = machines_[nic.machine()];
-  coro::Duration delay{};
+  Crossing crossing;
   if (place->pcie_switch >= 0) {
     const double rate = profile.pcie_switches[place->pcie_switch].upstream_gbytes_per_s;
-    delay += machine.upstream[place->pcie_switch][direction].Pass(bytes, rate, at);
+    crossing.queued = machine.upstream[place->pcie_switch][direction].Pass(bytes, rate, at);
   }
-  if (place->numa_node == kAnywhere || place->numa_node == memory) return delay;
+  if (place->numa_node == kAnywhere || place->numa_node == memory) return crossing;
   const bool from = direction == kFromMemory;
   Link& link = machine.between[from ? std::pair(memory, place->numa_node)
                                     : std::pair(place->numa_node, memory)];
-  delay += link.Pass(bytes, profile.numa_link_gbytes_per_s, at + delay);
-  return delay + profile.numa_crossing * (from ? kCrossingsOfRead : kCrossingsOfWrite);
+  crossing.queued = std::max(crossing.queued, link.Pass(bytes, profile.numa_link_gbytes_per_s, at));
+  crossing.way = profile.numa_crossing * (from ? kCrossingsOfRead : kCrossingsOfWrite);
+  return crossing;
 }
 
-// The receiver's part is worked out when the packet leaves, as its link's is: at the time at which
-// it comes if nothing but the shortest way delays it, so that one late packet does not hold up the
-// link for the others.
+// Both ends are worked out when the packet leaves, and take the bytes in as of that time. A link
+// carries what its machine sends and what it receives: one that was told of bytes that come later
+// would keep what leaves now waiting for them, and the more of both there is, the longer.
 coro::Duration Numa::DelayOf(const Operation& operation, bool response, Range range,
                              coro::Time sent) {
   if (range.length == 0) return {};
@@ -134,11 +136,11 @@ coro::Duration Numa::DelayOf(const Operation& operation, bool response, Range ra
   const NicState& receiver = response ? *operation.initiator : *operation.peer;
   const std::uint64_t local = LocalAddress(operation, range);
   const std::uint64_t remote = operation.remote_address + range.offset;
-  const coro::Duration delay =
-      Cross(sender, response ? remote : local, kFromMemory, range.length, sent);
-  if (operation.kind == OperationKind::kSend) return delay;  // which receive takes it is not known
-  const coro::Time reaches = sent + delay + sender.profile.one_way.fixed;
-  return delay + Cross(receiver, response ? local : remote, kToMemory, range.length, reaches);
+  const Crossing from = Cross(sender, response ? remote : local, kFromMemory, range.length, sent);
+  // Which receive takes a message is not known.
+  if (operation.kind == OperationKind::kSend) return from.queued + from.way;
+  const Crossing to = Cross(receiver, response ? local : remote, kToMemory, range.length, sent);
+  return std::max(from.queued, to.queued) + from.way + to.way;
 }
 
 coro::Duration Numa::Search(const NicState& nic) const {

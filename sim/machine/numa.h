@@ -100,13 +100,19 @@ class Numa final : public HostPath {
     int numa_node = kAnywhere;
   };
 
+  // Between a NIC and memory.
+  struct Crossing {
+    coro::Duration queued{};  // behind other bytes
+    coro::Duration way{};     // from one node to the other
+  };
+
   static absl::Status CheckNode(const Node& machine, int numa_node);
   void Enter(Node& machine);
   const Place* Find(const NicState& nic) const;
   coro::Duration Search(const NicState& nic) const;
   int NodeOf(std::uint64_t address) const;
-  coro::Duration Cross(const NicState& nic, std::uint64_t address, Direction direction,
-                       std::uint64_t bytes, coro::Time at);
+  Crossing Cross(const NicState& nic, std::uint64_t address, Direction direction,
+                 std::uint64_t bytes, coro::Time at);
 
   Surroundings& around_;
   std::map<std::uint64_t, Placed> memory_;  // by first address; ranges do not overlap

@@ -147,6 +147,34 @@ TEST(NumaTest, TheLinkBetweenNodesBoundsTheRate) {
   }
 }
 
+// A link carries what its machine sends and what it receives, and is never idle while either waits:
+// NIC 0 of one machine writes, and NIC 1 of the other one, all to and from far memory.
+TEST(NumaTest, WhatIsSentAndWhatIsReceivedShareALinkBetweenNodes) {
+  constexpr std::size_t kLength = 200000;
+  constexpr std::uint64_t kWrites = 50;
+  Pair pair(Small());
+  Side& a = pair.lab.AddBeside(pair.a, {.nic = 1});
+  Side& b = pair.lab.AddBeside(pair.b, {.nic = 1});
+  pair.lab.Introduce();
+  pair.PlaceMemory(pair.a, 1);
+  pair.PlaceMemory(pair.b, 1);
+  pair.PlaceMemory(a, 0);
+  pair.PlaceMemory(b, 0);
+  const coro::Time start = pair.lab.world().Now();
+  for (std::uint64_t i = 1; i <= kWrites; ++i) {
+    EXPECT_EQ(pair.a.endpoint->Write(pair.a.WriteTo(pair.b, 0, kLength, i)), ErrorCode::kOk);
+    EXPECT_EQ(b.endpoint->Write(b.WriteTo(a, 0, kLength, i)), ErrorCode::kOk);
+  }
+  for (std::uint64_t i = 1; i <= kWrites; ++i) {
+    EXPECT_TRUE(pair.lab.Take(pair.a, i).ok());
+    EXPECT_TRUE(pair.lab.Take(b, i).ok());
+  }
+  const double gbytes_per_s = static_cast<double>(2 * kLength * kWrites) /
+                              static_cast<double>((pair.lab.world().Now() - start).count());
+  EXPECT_LT(gbytes_per_s, Small().numa_link_gbytes_per_s);
+  EXPECT_GT(gbytes_per_s, 0.9 * Small().numa_link_gbytes_per_s);
+}
+
 // p5: four NICs on a switch, which has a port of 15.75 GB/s towards the CPU.
 TEST(NumaTest, TheSwitchsPortBoundsWhatPlacedMemoryGets) {
   constexpr std::size_t kLength = 200000;
