@@ -12,6 +12,14 @@ namespace {
 // A program that has looked so often without waiting polls for something: time has to pass.
 constexpr std::uint32_t kMostLooks = 4096;
 
+// Where a thread is pinned that drives this NIC. The first node stands for one that the machine does
+// not tell: a thread that is pinned never counts as one that wanders.
+int NodeFor(const Profile& profile, std::size_t nic, ThreadPlace place) {
+  if (place == ThreadPlace::kNowhere || profile.numa_cpus.empty()) return Numa::kAnywhere;
+  const int near = nic < profile.nics.size() ? std::max(0, profile.nics[nic].numa_node) : 0;
+  return place == ThreadPlace::kFar ? 1 - near : near;
+}
+
 }  // namespace
 
 // ---- Calls of a program ----
@@ -66,10 +74,7 @@ absl::Status Processors::ShareOut(Node& machine, std::span<const std::size_t> ni
     const ThreadShare share = ShareOf(i, threads, nics.size());
     if (share.begin == share.end) continue;
     const std::size_t first = nics[share.begin];
-    const int near = first < profile.nics.size() ? profile.nics[first].numa_node : Numa::kAnywhere;
-    options.numa_node = place == ThreadPlace::kNowhere            ? Numa::kAnywhere
-                        : place == ThreadPlace::kFar && near >= 0 ? 1 - near
-                                                                  : near;
+    options.numa_node = NodeFor(profile, first, place);
     ASSIGN_OR_RETURN(const std::size_t thread, AddThread(machine, options));
     for (const std::size_t nic : nics.subspan(share.begin, share.end - share.begin)) {
       RETURN_IF_ERROR(Assign(machine, nic, thread));

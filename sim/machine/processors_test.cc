@@ -327,6 +327,25 @@ TEST(ProcessorsTest, ThreadsAreNearTheirNicsOrFarOrNowhere) {
   EXPECT_EQ(work(sim::ThreadPlace::kNear, 3), near);  // which has no NIC for one of them
 }
 
+// Where a machine does not tell the node of its NICs, a pinned thread is pinned all the same.
+TEST(ProcessorsTest, ThreadsArePinnedWhereTheNodeOfANicIsNotKnown) {
+  const std::vector<std::size_t> nics = {0, 1};
+  const auto work = [&](int numa_node, sim::ThreadPlace place) {
+    sim::Profile profile = RoundFigures();
+    profile.host.machine_contention = 0.25;
+    profile.host.wandering = 4;
+    for (auto& nic : profile.nics) nic.numa_node = numa_node;
+    Machines machines(std::move(profile));
+    EXPECT_TRUE(machines.processors().ShareOut(machines.from[0]->node, nics, 2, place, {}).ok());
+    machines.Post(0);
+    return machines.processors().WorkOf(0);
+  };
+  const coro::Duration known = work(0, sim::ThreadPlace::kNear);
+  EXPECT_EQ(work(-1, sim::ThreadPlace::kNear), known);
+  EXPECT_EQ(work(-1, sim::ThreadPlace::kFar), known);  // far from nothing that is known
+  EXPECT_GT(work(-1, sim::ThreadPlace::kNowhere), known);
+}
+
 TEST(ProcessorsTest, WhatDoesNotExistIsRefused) {
   Machines machines(Small());
   Processors& processors = machines.processors();

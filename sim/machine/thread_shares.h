@@ -15,7 +15,7 @@ namespace drydock::sim {
 
 // Where threads are pinned.
 enum class ThreadPlace : std::uint8_t {
-  kNear,     // on the NUMA node of the first of their NICs
+  kNear,     // on the NUMA node of the first of their NICs; where that is not known, on the first
   kFar,      // on the other one
   kNowhere,  // they wander over all nodes
 };
