@@ -104,6 +104,16 @@ std::vector<Case> Cases() {
   load = Load(4, 1, 64 << 10, 64, 16);
   load.policy = Policy::kSplit;
   cases.push_back({"split", "p5", load, Limiter::kPostRate, 400});
+  load = Load(4, 4, 64 << 10, 32, 16);
+  load.memory = Memory::kHost;
+  cases.push_back({"host_memory", "p5", load, Limiter::kMemory, 200});
+  load.memory = Memory::kFar;
+  cases.push_back({"far_memory", "p5en", load, Limiter::kFarMemory, 200});
+  load.route = Route::kLoopback;
+  load.nics = load.threads = 16;
+  cases.push_back({"far_memory_both_ways", "p5en", load, Limiter::kFarMemory, 200});
+  load = Load(4, 4, 1 << 10, 64, 16);
+  cases.push_back({"nodes_not_known", "trn1", load, Limiter::kPostRate, 600});
   return cases;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "absl/strings/str_cat.h"
 #include "drydock/coro/status_macros.h"
@@ -72,6 +73,10 @@ class Calculation {
   double PollRate() const;
   double PostRate(double seconds_each) const;
   double WindowRate(double slowest_stage) const;
+  // Of NICs that share what carries so many GB/s, by the number of their group; 0: no limit.
+  template <typename Group, typename Limit>
+  double SharedRate(Group group, Limit gbytes_per_s) const;
+  double HostMemoryRate() const;
   double FarMemoryRate() const;
 
   // --- Times ---
@@ -313,9 +318,35 @@ double Calculation::Receivers() const {
 
 double Calculation::ReceiveRate() const { return Receivers() / OnLink(ReceiveGbps()); }
 
+template <typename Group, typename Limit>
+double Calculation::SharedRate(Group group, Limit gbytes_per_s) const {
+  std::map<int, std::size_t> nics;  // that are used, by what they share
+  for (std::size_t i = 0; i < nics_; ++i) ++nics[group(profile_.nics[i])];
+  const double wire = OfNics(OnLink(profile_.link_gbps));
+  double less = 0;  // than the wire
+  for (const auto& [shared, count] : nics) {
+    const double links = static_cast<double>(count) / OnLink(profile_.link_gbps);
+    const double limit = gbytes_per_s(shared) * 1e9 / request_.bytes;
+    if (limit > 0) less += std::max(0.0, links - limit);
+  }
+  return wire - less;
+}
+
+double Calculation::HostMemoryRate() const {
+  const double ports = SharedRate(
+      [](const NicProfile& nic) { return nic.pcie_switch; },
+      [this](int pcie_switch) {
+        return pcie_switch < 0 ? 0.0 : profile_.pcie_switches[pcie_switch].upstream_gbytes_per_s;
+      });
+  const double memory = profile_.host_memory_gbytes_per_s * 1e9 / request_.bytes;
+  return memory > 0 ? std::min(ports, memory) : ports;
+}
+
+// Of a NIC that writes to itself each byte takes the link both ways.
 double Calculation::FarMemoryRate() const {
-  return profile_.numa_link_gbytes_per_s * 1e9 * static_cast<double>(profile_.numa_cpus.size()) /
-         request_.bytes;
+  const bool both_ways = load_.route == Route::kLoopback;
+  return SharedRate([both_ways](const NicProfile& nic) { return both_ways ? 0 : nic.numa_node; },
+                    [this](int) { return profile_.numa_link_gbytes_per_s; });
 }
 
 double Calculation::WindowRate(double slowest_stage) const {
@@ -347,19 +378,16 @@ Prediction Calculation::Run() {
   bound(Limiter::kWire, OfNics(OnLink(profile_.link_gbps)));
   if (route_gbps_ < profile_.link_gbps) bound(Limiter::kRoute, OfNics(OnLink(route_gbps_)));
   if (profile_.dma_gbps > 0) bound(Limiter::kPcie, OfNics(OnLink(profile_.dma_gbps)));
-  // A peer's NIC that takes in all that its link brings is no stage of its own.
-  if (ReceiveRate() < OfNics(OnLink(profile_.link_gbps))) {
-    bound(Limiter::kReceiveSide, ReceiveRate());
-  }
+  // What takes all that the links bring is no stage of its own: a peer's NIC, or memory.
+  const auto bound_if_less = [&](Limiter limiter, double requests_per_s) {
+    if (requests_per_s < OfNics(OnLink(profile_.link_gbps))) bound(limiter, requests_per_s);
+  };
+  bound_if_less(Limiter::kReceiveSide, ReceiveRate());
   bound(Limiter::kRequestRate, OfNics(Seconds(profile_.issue_cost)));
   bound(PostingStage(), PostRate(post));
   if (load_.pollers > 0) bound(Limiter::kPollRate, PollRate());
-  if (load_.memory != Memory::kGpu && profile_.host_memory_gbytes_per_s > 0) {
-    bound(Limiter::kMemory, profile_.host_memory_gbytes_per_s * 1e9 / request_.bytes);
-  }
-  if (load_.memory == Memory::kFar && profile_.numa_link_gbytes_per_s > 0) {
-    bound(Limiter::kFarMemory, FarMemoryRate());
-  }
+  if (load_.memory != Memory::kGpu) bound_if_less(Limiter::kMemory, HostMemoryRate());
+  if (load_.memory == Memory::kFar) bound_if_less(Limiter::kFarMemory, FarMemoryRate());
   const auto less = [](const Bound& a, const Bound& b) {
     return a.operations_per_s < b.operations_per_s;
   };

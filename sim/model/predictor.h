@@ -38,7 +38,7 @@ enum class Limiter : std::uint8_t {
   kNuma,          // those that post, and not for want of threads: they are pinned nowhere, or far
                   // from their NICs
   kWindow,        // too little under way for the latency
-  kMemory,        // the host's
+  kMemory,        // the host's, and the ports of the PCIe switches before it
   kFarMemory,     // between the NUMA nodes, where memory is of another one than its NIC
   kFirstContact,  // of NICs and peers that have not met, where the work has an end
 };

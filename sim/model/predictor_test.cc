@@ -291,6 +291,39 @@ TEST(PredictorTest, RoutesAreAsSlowAsPublishedAndAlikeWhereNothingIs) {
   EXPECT_EQ(gbps("p5en", Route::kCrossing), gbps("p5en", Route::kAligned));
 }
 
+// Of host memory the NICs of a switch share its upstream port, and all NICs the memory.
+TEST(PredictorTest, HostMemoryIsBehindThePortsOfTheSwitches) {
+  const auto of = [](std::size_t nics) {
+    Workload load;
+    load.nics = load.threads = nics;
+    load.memory = Memory::kHost;
+    return Of("p5", load);
+  };
+  constexpr double kPort = 15.75 * 8;
+  EXPECT_EQ(Name(of(1).limiter), "wire");
+  EXPECT_EQ(Name(of(4).limiter), "host memory");
+  EXPECT_NEAR(of(4).gbps, kPort, 0.1);
+  EXPECT_NEAR(of(5).gbps, kPort + of(1).gbps, 0.1);  // the fifth is at another switch
+  EXPECT_NEAR(of(8).gbps, 2 * kPort, 0.1);
+  EXPECT_NEAR(of(32).gbps, 64 * 8, 0.1);
+}
+
+// The NICs of one node share a link; one that writes to itself takes both directions of it.
+TEST(PredictorTest, FarMemoryIsBehindTheLinkOfEachNode) {
+  const auto gbps = [](std::size_t nics, Route route) {
+    Workload load;
+    load.nics = load.threads = nics;
+    load.memory = Memory::kFar;
+    load.route = route;
+    return Of("p5en", load).gbps;
+  };
+  const double link = 22 * 8;
+  EXPECT_NEAR(gbps(1, Route::kAligned), link, 0.1);
+  EXPECT_NEAR(gbps(8, Route::kAligned), link, 0.1);
+  EXPECT_NEAR(gbps(16, Route::kAligned), 2 * link, 0.1);
+  EXPECT_NEAR(gbps(16, Route::kLoopback), link, 0.1);
+}
+
 // One that reads for all NICs is as slow as its rounds; one for each NIC costs its share of the
 // machine only.
 TEST(PredictorTest, APollerSeesToSoManyCompletions) {
