@@ -112,6 +112,10 @@ std::vector<Case> Cases() {
   load.route = Route::kLoopback;
   load.nics = load.threads = 16;
   cases.push_back({"far_memory_both_ways", "p5en", load, Limiter::kFarMemory, 200});
+  load = Load(4, 1, 64 << 10, 64, 16);
+  load.policy = Policy::kNearFirst;
+  load.pattern = Pattern::kSingle;
+  cases.push_back({"one_page_at_a_time", "p5", load, Limiter::kWindow, 1000});
   load = Load(4, 4, 1 << 10, 64, 16);
   cases.push_back({"nodes_not_known", "trn1", load, Limiter::kPostRate, 600});
   return cases;

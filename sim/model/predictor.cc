@@ -128,17 +128,18 @@ std::size_t NicsNearGpu(const Profile& profile) {
 }
 
 std::size_t Calculation::ActiveNics() const {
+  // One page of a GPU at a time is on one NIC, unless it is cut.
+  const bool one_page = load_.pattern == Pattern::kSingle && load_.policy != Policy::kSplit;
+  const std::size_t most = one_page ? std::min(load_.nics, load_.gpus) : load_.nics;
   switch (load_.policy) {
     case Policy::kByPeer:
-      return std::min(load_.nics, load_.gpus * load_.peers);
+      return std::min(most, load_.gpus * load_.peers);
     case Policy::kPinned:
-      return std::min(load_.nics, load_.gpus);
+      return std::min(most, load_.gpus);
     case Policy::kNearFirst:
-      return std::min(load_.nics, load_.gpus * NicsNearGpu(profile_));
+      return std::min(most, load_.gpus * NicsNearGpu(profile_));
     default:
-      return load_.pattern == Pattern::kSingle && load_.policy != Policy::kSplit
-                 ? std::min(load_.nics, load_.gpus)  // one page, one NIC
-                 : load_.nics;
+      return most;
   }
 }
 

@@ -433,6 +433,24 @@ TEST(PredictorTest, PoliciesUseTheNicsThatTheyUse) {
   EXPECT_NEAR(gbps(Policy::kByPeer, 3) / one, 3, 0.1);
 }
 
+// Whichever NIC it is, there is one page of a GPU under way.
+TEST(PredictorTest, OnePageOfAGpuAtATimeIsOnOneNicUnlessItIsCut) {
+  const auto predict = [](Policy policy) {
+    Workload load;
+    load.nics = 8;
+    load.gpus = load.threads = 2;
+    load.policy = policy;
+    load.pattern = Pattern::kSingle;
+    load.peers = 4;
+    return Of("p5", load);
+  };
+  for (const Policy policy : {Policy::kRoundRobin, Policy::kByPeer, Policy::kByBytes,
+                              Policy::kPinned, Policy::kNearFirst}) {
+    EXPECT_EQ(predict(policy).active_nics, 2u) << Name(policy);
+  }
+  EXPECT_EQ(predict(Policy::kSplit).active_nics, 8u);
+}
+
 // Of all that is published there are few kinds of requests, and each is remembered.
 TEST(PredictorTest, WhatWasPredictedBeforeMakesNoDifference) {
   Predictor predictor(ProfileNamed("p5"));
