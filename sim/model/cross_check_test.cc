@@ -193,6 +193,39 @@ TEST(PlayTest, TheFirstPagesEndWhenTheModelSays) {
   check("p5en", "p5en", [](Workload&) {});
 }
 
+// The mean of some seeds.
+TEST(PlayTest, ShortRunsTakeAsLongAsTheModelSays) {
+  const auto check = [](const char* name, const Workload& load) {
+    constexpr std::uint64_t kSeeds = 10;
+    const Profile& profile = **FindProfile("p5");
+    const absl::StatusOr<Prediction> predicted = Predict(profile, load);
+    ASSERT_TRUE(predicted.ok()) << predicted.status();
+    double mean = 0;  // nanoseconds
+    for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+      const absl::StatusOr<Played> played = Play(profile, load, {.seed = seed});
+      ASSERT_TRUE(played.ok()) << played.status();
+      mean += static_cast<double>(load.operations) / played->pages_per_s * 1e9 / kSeeds;
+    }
+    EXPECT_NEAR(static_cast<double>(predicted->total.count()) / mean, 1, 0.15) << name;
+  };
+  Workload load = Load(1, 1, 64 << 10, 64, 16);
+  load.operations = 8;
+  check("eight pages", load);
+  load.operations = 160;
+  load.pattern = Pattern::kDrained;
+  check("two windows and a half", load);
+  load.operations = 8;
+  load.pattern = Pattern::kSingle;
+  check("one page at a time", load);
+  load = Load(1, 1, 32 << 20, 1, 1);
+  load.operations = 1;
+  check("one long page", load);
+  load = Load(32, 8, 64 << 10, 64, 16);
+  load.gpus = 8;
+  load.operations = 64;
+  check("two pages of each NIC", load);
+}
+
 TEST(PlayTest, SaysWhatItDoesNotPlay) {
   const auto status = [](auto change) {
     Workload load = Load(4, 1, 64 << 10, 64, 16);

@@ -96,12 +96,15 @@ class Calculation {
     return load_.direction == Direction::kWrite ? profile_.ack_delay : coro::Duration{};
   }
   Group RequestsOfPage(std::size_t requests) const;
-  Group FirstOfEachNic() const;
+  Group FirstRequests(std::size_t requests) const;
   // Until the last of a group ends, in the mean.
   coro::Duration MeanEnding(coro::Duration behind, const Group& group) const;
   std::vector<Part> LatencyParts(const Group& group) const;
   double LatencySeconds(const Group& group) const;
   double ContactSeconds() const;
+  // For so many pages, from the first post to the last completion, contact aside: `rate` pages a
+  // second in the steady state, `pace` where a window that is drained is not yet.
+  double RunSeconds(double pages, double rate, double pace) const;
   Limiter PostingStage() const;
 
   const Profile& profile_;
@@ -258,15 +261,15 @@ Calculation::Group Calculation::RequestsOfPage(std::size_t requests) const {
           .posted = PostSeconds(load_.pinned, load_.far) * static_cast<double>(requests)};
 }
 
-// With which a run begins: a post call for each NIC, by threads that have several of them.
-Calculation::Group Calculation::FirstOfEachNic() const {
+// With which a run begins, each of another NIC: a post call for each, by threads that have several.
+Calculation::Group Calculation::FirstRequests(std::size_t requests) const {
   const double call = PostSeconds(load_.pinned, load_.far, 1);
   const auto threads = static_cast<double>(threads_);
-  const auto nics = static_cast<double>(nics_);
-  return {.requests = nics_,
-          .posted = call * std::ceil(nics / threads),
+  const auto count = static_cast<double>(requests);
+  return {.requests = requests,
+          .posted = call * std::ceil(count / threads),
           .spacing = call / threads,
-          .in_turn = nics / Receivers()};
+          .in_turn = std::max(1.0, count / Receivers())};
 }
 
 std::vector<Calculation::Part> Calculation::LatencyParts(const Group& group) const {
@@ -308,6 +311,19 @@ double Calculation::ContactSeconds() const {
   if (load_.warm) return 0;
   const double nics = std::ceil(static_cast<double>(nics_) / static_cast<double>(threads_));
   return nics * static_cast<double>(load_.peers) * Seconds(profile_.host.first_contact);
+}
+
+double Calculation::RunSeconds(double pages, double rate, double pace) const {
+  double together = pages;  // that are all awaited before the next
+  if (load_.pattern == Pattern::kSingle) together = static_cast<double>(load_.gpus);
+  if (load_.pattern == Pattern::kDrained) {
+    together = static_cast<double>(WindowOf(profile_, load_) * nics_) / static_cast<double>(parts_);
+  }
+  const double before = std::floor((pages - 1) / together) * together;
+  const double requests = (pages - before) * static_cast<double>(parts_);
+  const auto first = static_cast<std::size_t>(std::min(requests, static_cast<double>(nics_)));
+  return before / rate + LatencySeconds(FirstRequests(std::max<std::size_t>(1, first))) +
+         (requests - static_cast<double>(first)) / static_cast<double>(parts_) / pace;
 }
 
 // ---- Rates ----
@@ -393,8 +409,8 @@ Prediction Calculation::Run() {
     return a.operations_per_s < b.operations_per_s;
   };
   std::stable_sort(bounds.begin(), bounds.end(), less);
-  bound(Limiter::kWindow,
-        WindowRate(bounds.front().operations_per_s * static_cast<double>(parts_)));
+  const double slowest_stage = bounds.front().operations_per_s;
+  bound(Limiter::kWindow, WindowRate(slowest_stage * static_cast<double>(parts_)));
   std::stable_sort(bounds.begin(), bounds.end(), less);
 
   prediction.operations_per_s = bounds.front().operations_per_s;
@@ -403,7 +419,7 @@ Prediction Calculation::Run() {
   prediction.share_of_line =
       prediction.gbps / (profile_.link_gbps * static_cast<double>(load_.nics));
   prediction.latency = FromSeconds(LatencySeconds(RequestsOfPage(parts_)));
-  for (const Part& part : LatencyParts(FirstOfEachNic())) {
+  for (const Part& part : LatencyParts(FirstRequests(nics_))) {
     prediction.first_pages_parts.push_back({part.stage, FromSeconds(part.seconds)});
     prediction.first_pages += prediction.first_pages_parts.back().time;
   }
@@ -414,8 +430,11 @@ Prediction Calculation::Run() {
   prediction.overall_gbps = prediction.gbps;
   if (load_.operations > 0) {
     const double pages = static_cast<double>(load_.operations);
-    prediction.total = prediction.contact_time + prediction.latency +
-                       FromSeconds(pages / prediction.operations_per_s);
+    const bool drained = load_.pattern == Pattern::kDrained;
+    prediction.total =
+        prediction.contact_time +
+        FromSeconds(RunSeconds(pages, prediction.operations_per_s,
+                               drained ? slowest_stage : prediction.operations_per_s));
     prediction.overall_gbps = pages * static_cast<double>(load_.page_bytes) * kBitsPerByte /
                               static_cast<double>(prediction.total.count());
     if (const double contact = ContactSeconds(); contact > 0) {

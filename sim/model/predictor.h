@@ -74,8 +74,11 @@ struct Prediction {
   std::size_t parts = 1;          // of a page, each a request of another NIC
   coro::Duration post_cost{};     // of a thread, per request
   coro::Duration contact_time{};  // before the first page, where nothing is warm
-  coro::Duration total{};         // for Workload::operations, contact included; 0: for ever
-  double overall_gbps = 0;        // over that time; with no end, the same as gbps
+  // For Workload::operations, contact included, from the first post to the last completion; 0: for
+  // ever. That the last pages may be late ones, as the first may, is not counted: many NICs with few
+  // pages each take up to half as long again.
+  coro::Duration total{};
+  double overall_gbps = 0;  // over that time; with no end, the same as gbps
 };
 
 // Predicts many workloads of one kind of machine faster than Predict does each: it remembers the

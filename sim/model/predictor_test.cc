@@ -351,6 +351,31 @@ TEST(PredictorTest, FirstContactIsPaidOncePerNicAndPeerUnlessItIsWarm) {
   EXPECT_EQ(cold.total - Of("p5", load).total, cold.contact_time);
 }
 
+// Neither counts the latency twice: a run of the first pages, and of windows that were awaited.
+TEST(PredictorTest, ARunTakesTheLatencyOnce) {
+  Workload load;
+  load.page_bytes = 1 << 20;
+  const auto total = [&load](Pattern pattern, std::uint64_t pages) {
+    load.pattern = pattern;
+    load.operations = pages;
+    return Of("p5", load).total;
+  };
+  const coro::Duration one = Of("p5", load).first_pages;
+  for (const Pattern pattern : {Pattern::kPaged, Pattern::kDrained, Pattern::kSingle}) {
+    EXPECT_EQ(total(pattern, 1), one);
+  }
+  EXPECT_NEAR(static_cast<double>(total(Pattern::kSingle, 10).count()),
+              10 * static_cast<double>(one.count()), 10);
+  const coro::Duration last = total(Pattern::kDrained, 65) - one;  // of the second window
+  const double window = 64 / Of("p5", load).operations_per_s * 1e9;
+  EXPECT_NEAR(static_cast<double>(last.count()), window, 10);
+  EXPECT_LT(static_cast<double>(total(Pattern::kDrained, 64).count()), window);
+  load.nics = load.threads = 8;
+  load.pattern = Pattern::kPaged;
+  load.operations = 8;
+  EXPECT_EQ(Of("p5", load).total, Of("p5", load).first_pages);
+}
+
 TEST(PredictorTest, FirstContactIsTheLimiterOfRunsThatItTakesMostOf) {
   Workload load = WholeP5();
   load.warm = false;
