@@ -2,6 +2,9 @@
 
 #include "drydock/apps/common/ranks/ranks.h"
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include <chrono>
 #include <map>
 #include <memory>
@@ -189,6 +192,56 @@ TEST_F(RanksTest, SilentStrangersHoldNobodyUp) {
     CO_RETURN_IF_ERROR(co_await all.Join());
     EXPECT_LT(coro::EventLoop::Current().Now() - began, 4s) << "a stranger is given up after 5 s";
     co_return absl::OkStatus();
+  };
+  EXPECT_THAT(loop_.Run(play()), IsOk());
+}
+
+// Descriptors that the process may have, as long as this lives: so many more than it has.
+class DescriptorLimit {
+ public:
+  explicit DescriptorLimit(int more) {
+    const int next = dup(0);
+    close(next);
+    getrlimit(RLIMIT_NOFILE, &before_);
+    const rlimit limit{.rlim_cur = static_cast<rlim_t>(next + more), .rlim_max = before_.rlim_max};
+    setrlimit(RLIMIT_NOFILE, &limit);
+  }
+  DescriptorLimit(const DescriptorLimit&) = delete;
+  DescriptorLimit& operator=(const DescriptorLimit&) = delete;
+  ~DescriptorLimit() { setrlimit(RLIMIT_NOFILE, &before_); }
+
+ private:
+  rlimit before_{};
+};
+
+// Strangers that have every descriptor do not end the meeting: rank 0 waits until they go.
+TEST_F(RanksTest, MoreStrangersThanDescriptors) {
+  TcpHost host = Host(2);
+  std::vector<coro::Descriptor> silent;
+  for (int i = 0; i < 8; ++i) {
+    silent.push_back(loop_.Run(coro::Connect(*io_, host.address())).value());
+  }
+  const auto meet = [&]() -> coro::Task<absl::Status> {
+    const coro::Time deadline = Soon();
+    const absl::StatusOr<std::unique_ptr<Ranks>> ranks =
+        co_await MeetAt(*io_, host.address(), kAnyRank, deadline);
+    co_return ranks.status();
+  };
+  const auto some_go = [&]() -> coro::Task<absl::Status> {
+    co_await coro::Sleep(200ms);
+    silent.clear();
+    co_return absl::OkStatus();
+  };
+  const auto play = [&]() -> coro::Task<absl::Status> {
+    coro::Scope guests;
+    guests.Spawn(meet());  // has its descriptor, and is behind all of them
+    const DescriptorLimit limit(4);
+    guests.Spawn(some_go());
+    const coro::Time deadline = Soon();
+    const absl::StatusOr<std::unique_ptr<Ranks>> ranks = co_await host.Meet(deadline);
+    EXPECT_TRUE(silent.empty()) << "they were not in the way";
+    CO_RETURN_IF_ERROR(ranks.status());
+    co_return co_await guests.Join();
   };
   EXPECT_THAT(loop_.Run(play()), IsOk());
 }

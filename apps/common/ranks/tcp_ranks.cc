@@ -31,6 +31,8 @@ constexpr std::size_t kMostGiven = std::size_t{16} << 20;
 constexpr std::size_t kMostGathered = std::size_t{1} << 30;
 // For a connection that says nothing, so that it does not hold up those that do.
 constexpr coro::Duration kGreetingPatience = 5s;
+// How long to wait for descriptors that such connections have.
+constexpr coro::Duration kRetry = 100ms;
 
 absl::Status Foreign(const coro::TcpAddress& host) {
   return absl::InvalidArgumentError(
@@ -144,6 +146,11 @@ class Guests {
     for (;;) {
       absl::StatusOr<coro::Descriptor> guest = co_await coro::Accept(listener_, deadline);
       if (absl::IsDeadlineExceeded(guest.status())) co_return absl::OkStatus();
+      const bool others_are_heard = greetings_.running() > 1;  // besides this task
+      if (absl::IsResourceExhausted(guest.status()) && others_are_heard) {
+        co_await coro::Sleep(kRetry);
+        continue;
+      }
       if (!guest.ok()) co_return Fail(guest.status());
       greetings_.Spawn(Greet(*std::move(guest), deadline));
     }

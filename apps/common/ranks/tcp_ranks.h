@@ -42,7 +42,8 @@ class TcpHost {
   const coro::TcpAddress& address() const { return address_; }
 
   // Waits for the others. A connection that does not introduce itself as a rank is closed, and the
-  // rank is waited for still. kDeadlineExceeded: says how many came; kInvalidArgument: two say that
+  // rank is waited for still, also where such connections have all descriptors of the process.
+  // kDeadlineExceeded: says how many came; kInvalidArgument: two say that
   // they are the same rank, or one that it is none of these. REQUIRES: called once.
   coro::Task<absl::StatusOr<std::unique_ptr<Ranks>>> Meet(coro::Time deadline);
 
