@@ -1,6 +1,7 @@
 #include "drydock/fabric/async/transfer/transfer_request.h"
 
 #include <algorithm>
+#include <unordered_map>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -99,7 +100,8 @@ absl::Status PlanPages(const PagesShape& shape, const TransferOptions& options, 
 absl::Status PlanScatter(std::span<const ScatterWrite> writes, std::size_t peers,
                          const TransferOptions& options, Plan& plan) {
   RETURN_IF_ERROR(ReadNumbers(options, writes.size(), plan, /*scatter=*/true));
-  std::vector<std::uint32_t> next(peers, options.first_page);  // by peer
+  std::vector<std::uint32_t> next(peers, options.first_page);           // by peer
+  std::unordered_map<const RemoteMemory*, std::uint16_t> destinations;  // places in plan.targets
   for (const ScatterWrite& write : writes) {
     const bool fits = write.bytes > 0 &&
                       Within(write.source_offset, write.bytes, plan.source->bytes().size()) &&
@@ -115,18 +117,19 @@ absl::Status PlanScatter(std::span<const ScatterWrite> writes, std::size_t peers
                     absl::StrCat("pages of peer ", write.target->peer(), " from ",
                                  options.first_page, " on: a transfer has 1 to ", kMostPages));
     }
-    if (plan.targets.empty() || plan.targets.back() != write.target) {
-      plan.targets.push_back(write.target);
-    }
+    const auto [known, is_new] = destinations.try_emplace(
+        write.target.get(), static_cast<std::uint16_t>(plan.targets.size()));
+    if (is_new) plan.targets.push_back(write.target);
     plan.total_bytes += write.bytes;
     plan.scatter.push_back({.source_offset = write.source_offset,
                             .target_offset = write.target_offset,
                             .bytes = write.bytes,
                             .sequence = sequence++,
-                            .destination = static_cast<std::uint16_t>(plan.targets.size() - 1)});
+                            .destination = known->second});
   }
   if (plan.targets.size() > UINT16_MAX) {
-    return Refuse(options, absl::StrCat("writes to ", plan.targets.size(), " memories at once"));
+    return Refuse(options, absl::StrCat("writes to ", plan.targets.size(),
+                                        " memories at once: at most ", UINT16_MAX));
   }
   return absl::OkStatus();
 }

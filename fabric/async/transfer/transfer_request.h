@@ -50,7 +50,8 @@ struct PagesShape {
   PageList to;
 };
 
-// One write of a scatter. The writes to one peer are numbered in their order.
+// One write of a scatter. The writes to one peer are numbered in their order. They may come in any
+// order of peers and memories, and go to 65,535 memories at the most.
 struct ScatterWrite {
   RemoteRef target;
   std::uint64_t source_offset = 0;

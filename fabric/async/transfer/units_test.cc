@@ -249,6 +249,34 @@ TEST_F(PlanTest, ScatterWithMorePagesForAPeerThanNumbersIsRefused) {
   EXPECT_THAT(planned(kMostPages), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("1 to")));
 }
 
+// Memories are counted, not the changes from one to another: here of two peers that take turns.
+TEST_F(PlanTest, ScatterNamesEachMemoryOnceWhateverTheOrder) {
+  constexpr std::uint32_t kWrites = 1 << 17;
+  const std::vector<ScatterWrite> peers = OneToEach(2);
+  std::vector<ScatterWrite> writes;
+  for (std::uint32_t i = 0; i < kWrites; ++i) writes.push_back(peers[i % 2]);
+  Plan plan;
+  plan.source = source_;
+  ASSERT_THAT(PlanScatter(writes, 2, {}, plan), IsOk());
+  EXPECT_EQ(plan.targets.size(), 2u);
+  ASSERT_EQ(plan.pages, kWrites);
+  for (std::uint32_t i = 0; i < kWrites; ++i) {
+    ASSERT_EQ(plan.TargetOf(i).peer(), i % 2);
+    ASSERT_EQ(plan.scatter[i].sequence, i / 2);
+  }
+}
+
+TEST_F(PlanTest, ScatterToMoreMemoriesThanCanBeNamedIsRefused) {
+  const auto planned = [&](std::uint32_t peers) {
+    Plan plan;
+    plan.source = source_;
+    return PlanScatter(OneToEach(peers), peers, {}, plan);
+  };
+  EXPECT_THAT(planned(UINT16_MAX), IsOk());
+  EXPECT_THAT(planned(UINT16_MAX + 1),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("at most 65535")));
+}
+
 // ---- Rings ----
 
 TEST(SpscRingTest, HandsOverEverythingInOrderBetweenTwoThreads) {
