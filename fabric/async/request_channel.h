@@ -9,8 +9,10 @@
 //   CO_ASSIGN_OR_RETURN(Block block, co_await client.Call<Block>(ReadBlock{3}, deadline));
 //
 // Calls are numbered, and a response has its call's number: calls end in any order, and a response
-// that comes late or twice is recognised, counted and dropped. What a peer sends is checked before
-// it is used. An endpoint serves one client or one server, and receives nothing else.
+// that comes late or twice is recognised, counted and dropped. Clients with different addresses
+// number differently: so is a response to a client that has gone, and whose session another one
+// has. What a peer sends is checked before it is used. An endpoint serves one client or one server
+// in its life, and receives nothing else.
 
 #ifndef DRYDOCK_FABRIC_ASYNC_REQUEST_CHANNEL_H_
 #define DRYDOCK_FABRIC_ASYNC_REQUEST_CHANNEL_H_
@@ -68,7 +70,7 @@ struct RequestCounters {
   std::uint64_t corrupt = 0;     // no message of this version
   std::uint64_t stray = 0;       // of a session that is not ours, or of a kind that we do not take
   std::uint64_t late = 0;        // responses to calls that had ended: late ones, and second ones
-  std::uint64_t unasked = 0;     // responses to calls that were never made
+  std::uint64_t unasked = 0;     // responses to calls that this client never made
   std::uint64_t unanswered = 0;  // a server's responses that did not get away
 };
 
@@ -121,7 +123,8 @@ class RequestClient {
   BufferPool buffers_;
   MessageReceiver receiver_;
   std::map<std::uint64_t, PendingCall*> pending_;
-  std::uint64_t next_number_ = 1;
+  const std::uint64_t numbers_from_;  // the first call has the number after it
+  std::uint64_t calls_ = 0;           // that were numbered
   absl::Status failure_;
   RequestCounters counters_;
   coro::Scope tasks_;  // last: they use the rest

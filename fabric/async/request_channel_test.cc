@@ -157,7 +157,7 @@ TEST_F(RequestChannelTest, ErrorsComeBackAsValues) {
   Run(body);
 }
 
-TEST_F(RequestChannelTest, LateAndSecondResponsesAreRecognised) {
+TEST_F(RequestChannelTest, LateResponsesAreRecognised) {
   auto body = [&](RequestClient& client, RequestServer&) -> coro::Task<absl::Status> {
     const absl::StatusOr<Sum> late = co_await client.Call<Sum>(Nap{2000}, nodes_.loop.Now() + 1ms);
     EXPECT_THAT(late, StatusIs(absl::StatusCode::kDeadlineExceeded));
@@ -165,20 +165,63 @@ TEST_F(RequestChannelTest, LateAndSecondResponsesAreRecognised) {
     EXPECT_EQ(client.counters().late, 1u);
     CO_ASSIGN_OR_RETURN(const Sum sum, co_await client.Call<Sum>(Add{1, 2}));
     EXPECT_EQ(sum.value, 3u);
-    // The response of call 2 once more, and one of a call that was never made.
-    for (const std::uint64_t number : {2, 99}) {
-      std::vector<std::byte> bytes(sizeof(RequestHeader) + sizeof(Sum));
-      RequestHeader header;
-      header.kind = RequestMessageKind::kResponse;
-      header.session = 7;
-      header.number = number;
-      header.type = Sum::kMessageType;
-      EncodeRequest(header, ToPayload(sum), bytes);
-      CO_RETURN_IF_ERROR(co_await SendRaw(nodes_.b, nodes_.b.peer(0), bytes));
-    }
+    co_return absl::OkStatus();
+  };
+  Run(body);
+}
+
+// A server that answers a call, answers it once more, and then a call that was never made.
+TEST_F(RequestChannelTest, SecondAndUnaskedResponsesAreRecognised) {
+  auto body = [&](RequestClient&, RequestServer&) -> coro::Task<absl::Status> {
+    CO_ASSIGN_OR_RETURN(const auto ours, nodes_.a.OpenEndpoint());
+    CO_ASSIGN_OR_RETURN(const auto theirs, nodes_.b.OpenEndpoint());
+    CO_ASSIGN_OR_RETURN(const Peer there, nodes_.a.Connect(theirs->address()));
+    CO_ASSIGN_OR_RETURN(const Peer here, nodes_.b.Connect(ours->address()));
+    CO_ASSIGN_OR_RETURN(const BufferRef at_a, nodes_.a.Allocate(Options().memory_bytes()));
+    CO_ASSIGN_OR_RETURN(const BufferRef at_b, nodes_.b.Allocate(Options().memory_bytes()));
+    RequestClient client(*ours, there, at_a, Options());
+    MessageReceiver requests(*theirs, at_b, 1, Options().message_bytes(), 1);
+    const auto answer = [&]() -> coro::Task<absl::Status> {
+      CO_ASSIGN_OR_RETURN(const Message message, co_await requests.Next());
+      CO_ASSIGN_OR_RETURN(const RequestMessage request, DecodeRequest(message.bytes));
+      for (const std::uint64_t ahead : {0, 0, 97}) {
+        std::vector<std::byte> bytes(sizeof(RequestHeader) + sizeof(Sum));
+        RequestHeader header = request.header;
+        header.kind = RequestMessageKind::kResponse;
+        header.number += ahead;
+        header.type = Sum::kMessageType;
+        EncodeRequest(header, ToPayload(Sum{3}), bytes);
+        CO_RETURN_IF_ERROR(co_await SendRaw(nodes_.b, here, bytes));
+      }
+      co_return absl::OkStatus();
+    };
+    coro::Scope answering;
+    answering.Spawn(answer());
+    CO_ASSIGN_OR_RETURN(const Sum sum, co_await client.Call<Sum>(Add{1, 2}));
+    EXPECT_EQ(sum.value, 3u);
+    CO_RETURN_IF_ERROR(co_await answering.Join());
     co_await coro::Sleep(1ms);
-    EXPECT_EQ(client.counters().late, 2u);
+    EXPECT_EQ(client.counters().late, 1u);
     EXPECT_EQ(client.counters().unasked, 1u);
+    co_return absl::OkStatus();
+  };
+  Run(body);
+}
+
+// A client dies with a call under way and starts again, on another endpoint and with the session
+// that it had: the response to its first life answers no call of the second.
+TEST_F(RequestChannelTest, ResponseToAnEarlierLifeOfAClientAnswersNoCall) {
+  auto body = [&](RequestClient& first, RequestServer& server) -> coro::Task<absl::Status> {
+    const absl::StatusOr<Sum> left = co_await first.Call<Sum>(Nap{2000}, nodes_.loop.Now() + 1ms);
+    EXPECT_THAT(left, StatusIs(absl::StatusCode::kDeadlineExceeded));
+    CO_ASSIGN_OR_RETURN(const auto endpoint, nodes_.a.OpenEndpoint());
+    CO_ASSIGN_OR_RETURN(const BufferRef memory, nodes_.a.Allocate(Options().memory_bytes()));
+    CO_ASSIGN_OR_RETURN(const Peer peer, nodes_.b.Connect(endpoint->address()));
+    RequestClient second(*endpoint, nodes_.a.peer(1), memory, Options());
+    server.AddClient(7, peer);
+    CO_ASSIGN_OR_RETURN(const Sum sum, co_await second.Call<Sum>(Nap{5000}));
+    EXPECT_EQ(sum.value, 5000u);
+    EXPECT_EQ(second.counters().unasked, 1u);
     co_return absl::OkStatus();
   };
   Run(body);

@@ -1,16 +1,33 @@
 #include <algorithm>
+#include <cstdint>
 
 #include "absl/strings/str_cat.h"
 #include "drydock/coro/check.h"
+#include "drydock/coro/keyed_random.h"
+#include "drydock/fabric/address.h"
 #include "drydock/fabric/async/request_channel.h"
 
 namespace drydock::fabric::async {
+namespace {
+
+// Where a client's numbers begin: 2^32 of its own. A client that starts again has another address,
+// as its queue pair has another number and key.
+std::uint64_t NumbersFrom(const Address& address) {
+  std::uint64_t hash = 0;
+  for (const std::uint8_t byte : address.bytes()) hash = coro::Combine(hash, byte);
+  return hash << 32;
+}
+
+}  // namespace
 
 // A call that waits for its response, in its frame.
 class RequestClient::PendingCall {
  public:
   PendingCall(RequestClient& client, Expected expected)
-      : number(client.next_number_++), wants(expected), client_(client) {
+      : count(++client.calls_),
+        number(client.numbers_from_ + count),
+        wants(expected),
+        client_(client) {
     client_.pending_.emplace(number, this);
   }
   PendingCall(const PendingCall&) = delete;
@@ -24,7 +41,8 @@ class RequestClient::PendingCall {
     ended.NotifyAll();
   }
 
-  const std::uint64_t number;
+  const std::uint64_t count;   // the client's first call has 1: for messages
+  const std::uint64_t number;  // on the wire
   const Expected wants;
   std::optional<absl::StatusOr<std::vector<std::byte>>> result;
   coro::WaitList ended;
@@ -41,7 +59,8 @@ RequestClient::RequestClient(AsyncEndpoint& endpoint, Peer server, const BufferR
       window_(options.window),
       buffers_(options.SendingHalf(memory), options.message_bytes()),
       receiver_(endpoint, memory, options.window, options.message_bytes(),
-                /*backlog=*/options.window) {
+                /*backlog=*/options.window),
+      numbers_from_(NumbersFrom(endpoint.address())) {
   tasks_.Spawn(Listen());
 }
 
@@ -63,8 +82,7 @@ coro::NowTask<absl::StatusOr<std::vector<std::byte>>> RequestClient::Exchange(
   bool in_time = true;
   while (in_time && !call.result.has_value()) in_time = co_await call.ended.Wait(deadline);
   if (call.result.has_value()) co_return *std::move(call.result);
-  co_return absl::DeadlineExceededError(
-      absl::StrCat("call ", call.number, ": no response in time"));
+  co_return absl::DeadlineExceededError(absl::StrCat("call ", call.count, ": no response in time"));
 }
 
 coro::Task<absl::Status> RequestClient::Send(std::uint64_t number, BufferSlice message,
@@ -74,7 +92,7 @@ coro::Task<absl::Status> RequestClient::Send(std::uint64_t number, BufferSlice m
   const Completion sent = co_await endpoint_.Send(message, server_, options);
   const auto call = pending_.find(number);
   if (!sent.ok() && call != pending_.end()) {
-    call->second->End(endpoint_.ToStatus(sent, absl::StrCat("send call ", number)));
+    call->second->End(endpoint_.ToStatus(sent, absl::StrCat("send call ", call->second->count)));
   }
   co_return absl::OkStatus();
 }
@@ -106,14 +124,15 @@ void RequestClient::Accept(std::span<const std::byte> bytes) {
   }
   const auto found = pending_.find(header.number);
   if (found == pending_.end()) {
-    ++(header.number > 0 && header.number < next_number_ ? counters_.late : counters_.unasked);
+    const bool asked = header.number > numbers_from_ && header.number - numbers_from_ <= calls_;
+    ++(asked ? counters_.late : counters_.unasked);
     return;
   }
   PendingCall& call = *found->second;
   if (is_error) return call.End(DecodeError(message->payload));
   if (header.type != call.wants.type || header.length != call.wants.bytes) {
     return call.End(absl::InvalidArgumentError(
-        absl::StrCat("call ", header.number, ": the response has type ", header.type, " and ",
+        absl::StrCat("call ", call.count, ": the response has type ", header.type, " and ",
                      header.length, " bytes, not ", call.wants.type, " and ", call.wants.bytes)));
   }
   call.End(std::vector<std::byte>(message->payload.begin(), message->payload.end()));
