@@ -192,6 +192,7 @@ RoundsOptions RoundsOf(Session& session, coro::EventLoop& loop, const Settings& 
 // Every rank is here, in a simulated world.
 absl::StatusOr<int> RunHere(Session& session, Settings settings) {
   settings.member.all_here = true;
+  RETURN_IF_ERROR(RefuseFlags({"listen"}, "is for ranks that are processes: here all are in one"));
   RETURN_IF_ERROR(CheckLate(settings));
   coro::EventLoop loop(session.clock());
   const std::vector<std::unique_ptr<Ranks>> ranks = MakeLocalRanks(settings.workload.shape.ranks);
@@ -214,6 +215,9 @@ absl::StatusOr<std::unique_ptr<Ranks>> Meet(Session& session, coro::EventLoop& l
                                             coro::EpollSelector& io, const Settings& settings,
                                             const std::vector<std::string>& positional) {
   const coro::Time deadline = coro::After(loop.Now(), settings.member.timeout);
+  if (!positional.empty()) {
+    RETURN_IF_ERROR(RefuseFlags({"listen"}, "is for rank 0, which takes no address"));
+  }
   const std::optional<Launch> launch = FindLaunch();
   if (positional.empty() && launch.has_value()) {
     RETURN_IF_ERROR(RefuseFlags({"listen"}, "is for processes that nobody started together"));

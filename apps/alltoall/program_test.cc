@@ -175,6 +175,7 @@ TEST(RefusalTest, OneLineAndTwo) {
   EXPECT_THAT(kAllToAll.Refusal({"--late=18446744073709551615:5"}), HasSubstr("there is no rank"));
   EXPECT_THAT(kAllToAll.Refusal({"--timeout=0"}), HasSubstr("--timeout=0"));
   EXPECT_THAT(kAllToAll.Refusal({"127.0.0.1:1"}), HasSubstr("the simulator runs"));
+  EXPECT_THAT(kAllToAll.Refusal({"--listen=0.0.0.0:9"}), HasSubstr("here all are in one"));
   EXPECT_THAT(kAllToAll.Refusal({"one", "two"}), HasSubstr("unexpected argument 'two'"));
   EXPECT_THAT(kAllToAll.Refusal({"--machines=1000", "--tokens=65536"}), HasSubstr("numbered"));
   EXPECT_THAT(kAllToAll.Refusal({"--machines=8", "--tokens=65536", "--bytes=64KiB"}),
@@ -193,6 +194,11 @@ TEST(ReadmeTest, SessionsAreWhatTheProgramPrints) {
 }
 
 // ---- Ranks that are processes ----
+
+TEST(RefusalTest, WhereRankZeroListensIsForRankZeroToSay) {
+  EXPECT_THAT(kAllToAll.Refusal({"--provider=tcp", "127.0.0.1:1", "--listen=127.0.0.1:9"}),
+              HasSubstr("--listen is for rank 0"));
+}
 
 class ProcessesTest : public ::testing::TestWithParam<const char*> {
  protected:

@@ -245,6 +245,7 @@ absl::StatusOr<int> RunForReal(const ChosenWorld& world, const std::vector<std::
   ASSIGN_OR_RETURN(const std::size_t first_nic, FindNic(*choice.fabric, world.backend.nic));
   const bool efa = choice.fabric->nics()[first_nic].address_format == "FI_ADDR_EFA";
   ASSIGN_OR_RETURN(Load load, LoadFromFlags());
+  RETURN_IF_ERROR(RefuseFlags({"shard", "lazy"}, "is for simulated threads: without --provider"));
   RETURN_IF_ERROR(Complete(load, 1, efa ? choice.fabric->nics().size() : 2, kMeasuredPages, false));
   std::unique_ptr<LaunchedPairs> pairs;
   if (positional.empty()) {
@@ -265,10 +266,13 @@ absl::StatusOr<int> RunForReal(const ChosenWorld& world, const std::vector<std::
   if (positional.empty()) {
     RETURN_IF_ERROR(
         RefuseFlags({"json", "csv", "svg"}, "is for the sender's result: give an address"));
+    RETURN_IF_ERROR(RefuseFlags({"page-size", "pages", "window", "burst", "policy", "warm-up"},
+                                "is for the sender, which tells the receiver: give an address"));
     ASSIGN_OR_RETURN(const coro::TcpAddress at,
                      coro::TcpAddress::Resolve(absl::GetFlag(FLAGS_listen)));
     return Receive(run, at, load);
   }
+  RETURN_IF_ERROR(RefuseFlags({"listen"}, "is for a receiver, which takes no address"));
   ASSIGN_OR_RETURN(const coro::TcpAddress to, coro::TcpAddress::Resolve(positional.front()));
   return Send(choice, run, to, load);
 }

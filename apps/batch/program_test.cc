@@ -179,11 +179,16 @@ TEST_F(TwoProcessesTest, SeveralEndpointsOfOneSoftwareNic) {
 }
 
 TEST_F(TwoProcessesTest, WhatIsForTheOtherSideIsRefused) {
-  for (const char* flag : {"--json", "--csv", "--svg=x.svg", "--nic=none"}) {
+  for (const char* flag :
+       {"--json", "--csv", "--svg=x.svg", "--nic=none", "--page-size=4096", "--pages=7",
+        "--window=3", "--policy=split", "--nowarm-up", "--nolazy", "--noshard"}) {
     const ProcessEnd end = kBatch.Run({"--provider=tcp", flag});
     EXPECT_EQ(end.exit_code, 2) << flag << "\n" << end;
     EXPECT_THAT(end.out, IsEmpty());
   }
+  const ProcessEnd end = kBatch.Run({"--provider=tcp", "127.0.0.1:1", "--listen=127.0.0.1:7"});
+  EXPECT_EQ(end.exit_code, 2) << end;
+  EXPECT_THAT(end.err, HasSubstr("--listen is for a receiver"));
 }
 
 TEST_F(TwoProcessesTest, SenderWithoutReceiver) {

@@ -180,9 +180,14 @@ absl::StatusOr<int> RunRank(Session& session, Arguments arguments, const DataPla
 absl::StatusOr<int> RunSession(Session& session, const Arguments& arguments,
                                const DataPlaces& places) {
   ASSIGN_OR_RETURN(const Roles roles, session.RolesFor(arguments.address.has_value()));
-  if (roles.client) return Fetch(session, arguments, places);
+  if (roles.client) {
+    RETURN_IF_ERROR(RefuseFlags({"clients"}, "is for a server in a process of its own"));
+    return Fetch(session, arguments, places);
+  }
   const std::optional<Launch> launch = FindLaunch();
   if (launch.has_value()) return RunRank(session, arguments, places, *launch);
+  RETURN_IF_ERROR(RefuseFlags({"completion", "data-seed", "num-pages", "page-size"},
+                              "is for a client: give a server's address"));
   return Serve(session, arguments, places, nullptr);
 }
 

@@ -276,5 +276,17 @@ TEST_F(TwoProcessTest, ServerRefusesJson) {
   EXPECT_THAT(Lines(end.err), ElementsAre(HasSubstr("give an address")));
 }
 
+TEST_F(TwoProcessTest, EachSideRefusesTheOthersFlags) {
+  for (const char* flag :
+       {"--page-size=4096", "--num-pages=2", "--data-seed=1", "--completion=last"}) {
+    const ProcessEnd end = RunClient({flag});
+    EXPECT_EQ(end.exit_code, 2) << end;
+    EXPECT_THAT(Lines(end.err), ElementsAre(HasSubstr("is for a client")));
+  }
+  const ProcessEnd end = RunClient({"--clients=2", "00"});
+  EXPECT_EQ(end.exit_code, 2) << end;
+  EXPECT_THAT(Lines(end.err), ElementsAre(HasSubstr("--clients is for a server")));
+}
+
 }  // namespace
 }  // namespace drydock::apps::write
