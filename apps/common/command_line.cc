@@ -19,6 +19,7 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "drydock/apps/common/callers_folder.h"
 #include "drydock/apps/common/units.h"
 #include "drydock/coro/status_macros.h"
 #include "drydock/fabric/trace/flight_alarm.h"
@@ -216,6 +217,8 @@ std::vector<std::string> ParseCommandLineOrExit(int argc, char** argv, const Usa
   }
   absl::StatusOr<std::vector<std::string>> positional = ParseFlags(arguments);
   if (!positional.ok()) std::exit(ReportError(usage.name, positional.status()));
+  const absl::Status gone = GoToCallersFolder();
+  if (!gone.ok()) std::exit(ReportError(usage.name, gone));
   return *std::move(positional);
 }
 

@@ -58,7 +58,8 @@ absl::Status AcceptFlags(absl::string_view what, const std::vector<std::string>&
 std::string HelpText(const Usage& usage);
 
 // For main(): parses, answers --help (exits with 0), refuses bad flags (one line on standard error,
-// exits with 2). From then on a program that gets no memory ends with a line, and kExitFailed.
+// exits with 2), and goes where the caller of `bazel run` is (callers_folder.h). From then on a
+// program that gets no memory ends with a line, and kExitFailed.
 std::vector<std::string> ParseCommandLineOrExit(int argc, char** argv, const Usage& usage);
 
 // kExitBadInput for kInvalidArgument, kNotFound and kUnimplemented, kExitFailed for other errors.

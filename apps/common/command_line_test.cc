@@ -1,6 +1,8 @@
 #include "drydock/apps/common/command_line.h"
 
 #include <cstdint>
+#include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -101,6 +103,23 @@ TEST_F(CommandLineTest, HelpShowsOurFlagsAndOnlyThose) {
     EXPECT_LE(help.find('\n', start) - start, 100u);
     if (help.find('\n', start) == std::string::npos) break;
   }
+}
+
+TEST_F(CommandLineTest, FilesAreThoseOfWhoeverCalledBazelRun) {
+  namespace fs = std::filesystem;
+  const fs::path before = fs::current_path();
+  const fs::path caller = fs::canonical(fs::path(::testing::TempDir()));
+  const fs::path bazels = caller / "command_line.runfiles" / "drydock";
+  fs::create_directories(bazels);
+  fs::current_path(bazels);
+  ASSERT_EQ(setenv("BUILD_WORKING_DIRECTORY", caller.c_str(), 1), 0);
+  std::string words[] = {"write", "run.json"};
+  char* arguments[] = {words[0].data(), words[1].data()};
+  EXPECT_THAT(ParseCommandLineOrExit(2, arguments, {"write", "writes.", "", ""}),
+              ElementsAre("run.json"));
+  EXPECT_EQ(fs::current_path(), caller);
+  ASSERT_EQ(unsetenv("BUILD_WORKING_DIRECTORY"), 0);
+  fs::current_path(before);
 }
 
 TEST_F(CommandLineTest, ExitStatusTellsBadInputFromFailure) {

@@ -1,12 +1,10 @@
 #include "drydock/apps/common/machine_choice.h"
 
 #include <cstddef>
-#include <cstdlib>
 #include <utility>
 
 #include "absl/flags/flag.h"
 #include "absl/status/status.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
@@ -46,14 +44,8 @@ absl::StatusOr<MachineChoice> FromProfile(absl::string_view name) {
   return MachineChoice{sim::TopologyOf(*profile), std::move(source)};
 }
 
-// `bazel run` starts programs in a folder of its own, and tells where its caller is.
-std::string FromCallersFolder(const std::string& path) {
-  const char* folder = std::getenv("BUILD_WORKING_DIRECTORY");
-  return folder == nullptr || absl::StartsWith(path, "/") ? path : absl::StrCat(folder, "/", path);
-}
-
 absl::StatusOr<MachineChoice> FromFile(const std::string& path) {
-  const absl::StatusOr<std::string> text = ReadTextFile(FromCallersFolder(path), kMaxFileBytes);
+  const absl::StatusOr<std::string> text = ReadTextFile(path, kMaxFileBytes);
   if (absl::IsNotFound(text.status())) {
     return absl::NotFoundError(
         absl::StrCat(text.status().message(), " (a profile is profile:NAME)"));

@@ -1,7 +1,6 @@
 #include "drydock/apps/common/machine_choice.h"
 
 #include <cstddef>
-#include <cstdlib>
 #include <fstream>
 #include <string>
 
@@ -108,15 +107,6 @@ TEST(ChooseMachineTest, AFileIsThePathOfOne) {
   ASSERT_OK_AND_ASSIGN(const MachineChoice choice, ChooseMachine(path));
   EXPECT_EQ(choice.source, "file " + path);
   EXPECT_EQ(gpu::topology::WriteHwlocXml(choice.machine), xml);
-}
-
-TEST(ChooseMachineTest, PathsAreThoseOfWhoeverCalledBazelRun) {
-  WriteFile("machine.xml", gpu::topology::WriteHwlocXml(Profile("small")));
-  ASSERT_EQ(setenv("BUILD_WORKING_DIRECTORY", ::testing::TempDir().c_str(), 1), 0);
-  const absl::StatusOr<MachineChoice> choice = ChooseMachine("machine.xml");
-  ASSERT_EQ(unsetenv("BUILD_WORKING_DIRECTORY"), 0);
-  ASSERT_TRUE(choice.ok()) << choice.status();
-  EXPECT_EQ(choice->source, "file machine.xml");
 }
 
 TEST(ChooseMachineTest, WhatDoesNotExistIsNamed) {

@@ -14,7 +14,6 @@
 #include "absl/flags/flag.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "drydock/apps/common/command_line.h"
@@ -128,13 +127,8 @@ absl::StatusOr<ExaminationOptions> OptionsFromFlags() {
   return options;
 }
 
-// `bazel run` starts programs in a folder of its own, and tells where its caller is.
 absl::StatusOr<std::string> RootFromFlag() {
   std::string root = absl::GetFlag(FLAGS_root);
-  const char* const folder = std::getenv("BUILD_WORKING_DIRECTORY");
-  if (!root.empty() && folder != nullptr && !absl::StartsWith(root, "/")) {
-    root = absl::StrCat(folder, "/", root);
-  }
   struct stat found {};
   if (!root.empty() && (stat(root.c_str(), &found) != 0 || !S_ISDIR(found.st_mode))) {
     return absl::NotFoundError(absl::StrCat("--root=", root, ": no such folder"));

@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "drydock/apps/common/callers_folder.h"
 #include "drydock/apps/efa_run/capsules.h"
 #include "drydock/apps/efa_run/many_seeds.h"
 #include "drydock/apps/efa_run/request.h"
@@ -99,7 +100,7 @@ absl::StatusOr<int> Main(int count, char** words) {
     PrintHelp();
     return 0;
   }
-  RETURN_IF_ERROR(GoWhereTheUserIs());
+  RETURN_IF_ERROR(GoToCallersFolder());
   if (!request.replay.empty()) return ReplayProgram(request);
   if (!request.shrink.empty()) return ShrinkProgram(request);
   if (request.seeds.has_value()) return RunAllSeeds(request);

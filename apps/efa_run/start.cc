@@ -169,12 +169,6 @@ void LevelStack(const std::string& program, const std::vector<std::string>& word
 
 }  // namespace
 
-absl::Status GoWhereTheUserIs() {
-  const char* folder = std::getenv("BUILD_WORKING_DIRECTORY");
-  if (folder == nullptr || chdir(folder) == 0) return absl::OkStatus();
-  return absl::UnavailableError(absl::StrCat(folder, ": ", std::strerror(errno)));
-}
-
 absl::StatusOr<std::string> FindOnPath(const std::string& word) {
   const char* path = std::getenv("PATH");
   return sim::verbs::FindProgram(word, path == nullptr ? "" : path);

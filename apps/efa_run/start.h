@@ -11,9 +11,6 @@
 
 namespace drydock::apps {
 
-// Files are named from where the user is, also when a build tool has gone elsewhere.
-absl::Status GoWhereTheUserIs();
-
 // The file that a shell would run for this word. Codes of sim::verbs::FindProgram.
 absl::StatusOr<std::string> FindOnPath(const std::string& word);
 

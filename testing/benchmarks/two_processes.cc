@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstddef>
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
@@ -25,8 +26,8 @@ constexpr double kMostOverShm = 3;
 constexpr double kLeastRate = 0.7;
 constexpr double kMostShare = 0.001;
 
-// Beside this program, as the build lays them out.
-constexpr const char* kEfaRun = "sim/verbs/efa-run";
+// Beside this program, as the build lays them out, where it is started: it goes elsewhere later.
+const std::string kEfaRun = std::filesystem::absolute("sim/verbs/efa-run").string();
 
 struct Path {
   const char* name;
