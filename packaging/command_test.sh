@@ -24,9 +24,14 @@ echo "== the flags that shells complete are those of --help, and the manuals hav
 bash -n "$work/bash" || fail "bash cannot read its completion"
 if command -v zsh >/dev/null; then zsh -n "$work/zsh" || fail "zsh cannot read its completion"; else echo "no zsh here: not read by it"; fi
 mapfile -t commands < <(grep -v '^#' packaging/programs.txt | cut -d'|' -f1)
+bare="(^  |&& | -n [0-9]+ |\`)($(printf '%s\n' "${commands[@]}" trace_html | grep -vx efa-run | paste -sd'|'))( |\`|$)"
 for command in "${commands[@]}"; do
   "$drydock" "$command" --help >"$work/one.txt" || fail "$command --help"
   "$drydock" help "$command" | cmp - "$work/one.txt" || fail "help $command is not $command --help"
+  if [ "$command" != efa-run ]; then  # which is a command of its own
+    grep -qE "^  drydock $command( |$)" "$work/one.txt" || fail "$command --help does not say how drydock calls it"
+    if grep -E "$bare" "$work/one.txt"; then fail "$command --help names commands that are others outside drydock"; fi
+  fi
   packaging/manual.sh "drydock-$command" 1700000000 1 <"$work/one.txt" >"$work/one.1"
   grep -q '^\.SH SYNOPSIS$' "$work/one.1" || fail "no synopsis in the manual of $command"
   if command -v groff >/dev/null; then

@@ -49,12 +49,21 @@ TEXT
 
 refuse() { echo "drydock: $*" >&2; exit 2; }
 
+# A program's --help, in which programs are called as they are here: `write`, `info` and `batch` alone are other commands of a machine.
+help_of() {  # COMMAND
+  local names
+  names=$(programs | cut -d'|' -f1 | grep -vx efa-run | paste -sd'|')
+  "$(file_of "$1")" --help |
+    sed -E "s/^trace_html: /trace: /; s/^  trace_html /  trace /; s/(^  |&& | -n [0-9]+ |\`)($names)( |\`|\$)/\1drydock \2\3/g"
+}
+
 run() {  # COMMAND ARGUMENT...
   local program
   program=$(file_of "$1")
   [ -n "$program" ] || refuse "no command '$1' (drydock --help lists them)"
   if [ ! -x "$program" ] && [ "$1" = efa-run ]; then refuse "efa-run is not installed: it is in the package drydock-efa-run"; fi
   [ -x "$program" ] || refuse "$program is not there: the installation is not whole"
+  if [ "$1" != efa-run ] && [ "${2:-}" = --help ]; then help_of "$1"; return; fi
   exec "$program" "${@:2}"
 }
 
