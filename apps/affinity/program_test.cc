@@ -93,7 +93,10 @@ TEST(AffinityTest, WhatCannotBeIsRefused) {
 TEST(AffinityTest, HelpTeaches) {
   EXPECT_THAT(kAffinity.Output({"--help"}),
               AllOf(StartsWith("affinity: writes pages"), HasSubstr("--policy (default all)\n"),
-                    HasSubstr("affinity --nics=32"), HasSubstr("the link between two NUMA nodes")));
+                    HasSubstr("affinity --nics=32"), HasSubstr("the link between two NUMA nodes"),
+                    // Nothing said is the simulator here, whatever NIC there is.
+                    HasSubstr("(not for batch and affinity), else the simulator"),
+                    HasSubstr("for batch and affinity p5")));
 }
 
 TEST(AffinityTest, ReadmeShowsWhatIsPrinted) {

@@ -18,7 +18,7 @@ ABSL_FLAG(
     std::string, fabric, "auto",
     "Where to run: sim (the simulated NIC, in this process), libfabric (a provider of the "
     "installed library), or auto: what --profile or --provider names, else EFA where a NIC is "
-    "there, else the simulator.");
+    "there (not for batch and affinity), else the simulator.");
 ABSL_FLAG(std::string, provider, "",
           "What drives the NIC. efa-direct: the EFA device as it is. efa: the EFA provider's "
           "software protocol on top of it, with tags, long messages, atomics, and writes where the "
@@ -26,7 +26,8 @@ ABSL_FLAG(std::string, provider, "",
           "tcp, shm and others that `info --list` shows: providers of libfabric. Empty means EFA, "
           "efa-direct if it is there.");
 ABSL_FLAG(std::string, profile, "",
-          "Machine that the simulator plays: one that `info --list` shows. Empty means small.");
+          "Machine that the simulator plays: one that `info --list` shows. Empty means small; for "
+          "batch and affinity p5.");
 ABSL_FLAG(std::uint64_t, seed, 1,
           "Everything random in a simulated run is drawn from this: the same seed gives the same "
           "run.");
