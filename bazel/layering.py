@@ -15,6 +15,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+SEED_TEST = "//testing/harness:seed_test"  # which dd_seed_test (defs.bzl) adds by itself
 INCLUDE = re.compile(r'^#include "drydock/([^"]+)"', re.MULTILINE)
 
 
@@ -41,6 +42,8 @@ class Package(dict):
             return lambda yes, no=(): [*yes, *no]
         if name.isupper():
             return []
+        if name == "dd_seed_test":
+            return self.seed_test
         return self.rule if "cc_" in name else lambda *_, **__: []
 
     def glob(self, patterns, exclude=(), **_):
@@ -50,6 +53,9 @@ class Package(dict):
 
     def select(self, choices):
         return [value for values in choices.values() for value in values or []]
+
+    def seed_test(self, deps=(), **attributes):
+        self.rule(deps=[*deps, SEED_TEST], **attributes)
 
     def rule(self, *_, name=None, srcs=(), hdrs=(), deps=(), **__):
         if name:

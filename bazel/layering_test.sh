@@ -41,6 +41,19 @@ one_that_is_not_is_told_with_its_target() {
   expect "and says what is needed" ends_with "b/high.cc includes a/low.h: //b:high needs //a:low"
 }
 
+seed_tests_are_looked_at_and_have_their_harness() {
+  new_tree '"//a:low"'
+  mkdir -p "$WORLD/c" "$WORLD/testing/harness"
+  echo 'dd_cc_library(name = "seed_test", hdrs = ["seed_test.h"])' >"$WORLD/testing/harness/BUILD"
+  : >"$WORLD/testing/harness/seed_test.h"
+  tool bin/git 'echo a/BUILD; echo b/BUILD; echo c/BUILD; echo testing/harness/BUILD'
+  echo 'dd_seed_test(name = "seeds", srcs = ["seeds.cc"], shards = 2)' >"$WORLD/c/BUILD"
+  printf '%s\n' '#include "drydock/testing/harness/seed_test.h"' '#include "drydock/a/low.h"' >"$WORLD/c/seeds.cc"
+  run
+  expect "it fails" status_is 1
+  expect "and says only what the rule does not bring" test "$SAID" = "c/seeds.cc includes a/low.h: //c:seeds needs //a:low"
+}
+
 choices_count_whatever_is_chosen() {
   new_tree '] + if_libfabric([":other"], ["//a:low"]) + select({"//conditions:default": []}) + ['
   run
