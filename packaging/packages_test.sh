@@ -43,6 +43,11 @@ bin/drydock trace <"$work/t.json" >"$work/t.html" && grep -qi '<html' "$work/t.h
 bin/drydock doctor >"$work/doctor.txt" || [ $? -le 2 ] || fail "bin/drydock doctor"
 grep -qF ' drydock write' "$work/doctor.txt" && ! grep -qF bazelw "$work/doctor.txt" || fail "the doctor's next steps are those of a clone"
 for page in efa-run drydock drydock-explore; do zcat "share/man/man1/$page.1.gz" | grep -q '^\.TH' || fail "no manual $page"; done
+grep -q '^# Drydock$' share/doc/drydock-efa-run/README.md || fail "the README is not there"
+grep -q '^# apps$' share/doc/drydock/README.md || fail "the page of the programs is not there"
+mapfile -t pages < <(grep -aohE 'docs/[a-z-]+\.md' lib/drydock/* | sort -u)
+[ ${#pages[@]} -ge 5 ] || fail "programs name only ${pages[*]}"
+for page in "${pages[@]}"; do [ -f "share/doc/drydock-efa-run/$page" ] || fail "a program names $page, which is not there"; done
 if command -v python3 >/dev/null; then
   PATH=$PWD/bin:$PATH PYTHONPATH=$PWD/lib/python3/dist-packages python3 -c 'import drydock
 with drydock.fabric(faults="peer_unresponsive") as env: env.run("true")' || fail "the Python package"

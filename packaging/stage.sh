@@ -35,14 +35,16 @@ stage() {  # PACKAGE FOLDER VERSION DATE
 }
 
 stage_drydock_efa_run() {  # FOLDER VERSION DATE
-  local file plan
+  local file plan page
   for file in sim/verbs/{efa-run,libdrydock_verbs.so} sim/virtual_time/libdrydock_time.so; do
     strip_into "$file" "$1/lib/drydock/$(basename "$file")"
   done
   mkdir -p "$1/bin"
   ln -s ../lib/drydock/efa-run "$1/bin/efa-run"
   for plan in packaging/plans/*.json; do put 644 "$plan" "$1/share/drydock/plans/$(basename "$plan")"; done
-  stage_documents "$1" drydock-efa-run docs/efa-run.md docs/faults.md docs/traces.md docs/packages.md CHANGELOG.md
+  stage_documents "$1" drydock-efa-run README.md CHANGELOG.md
+  # At their places below the README: programs of all packages name docs/faults.md and others.
+  for page in docs/*.md; do put 644 "$page" "$1/share/doc/drydock-efa-run/$page"; done
   stage_manuals "$1" "$3" "$2" efa-run
 }
 
@@ -61,7 +63,7 @@ stage_drydock() {  # FOLDER VERSION DATE
   ln -s ../lib/drydock/drydock "$1/bin/drydock"
   packaging/drydock.sh completion bash >"$1/share/bash-completion/completions/drydock"
   packaging/drydock.sh completion zsh >"$1/share/zsh/vendor-completions/_drydock"
-  stage_documents "$1" drydock README.md apps/README.md
+  stage_documents "$1" drydock apps/README.md
   stage_manuals "$1" "$3" "$2" drydock "${commands[@]:1}"
 }
 
