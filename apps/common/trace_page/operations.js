@@ -76,18 +76,23 @@ function readOperations(model, flows, tracks) {
   }
 }
 
-// What an operation is, by its post: kind, bytes, imm; and how it ended.
+// What an operation is, by its post: kind, bytes, imm; and how it ended. The completion that a
+// write's immediate makes at its target is not the one that its program waits for.
 function describeOperation(model, operation) {
   const first = operation.events.find((event) => model.category[event] === CATEGORY.post);
   const args = first === undefined ? {} : model.raw[first].args;
   const ends = operation.events.filter((event) => model.category[event] === CATEGORY.completion);
+  const own = ends.some((event) => nodeNumberOf(model.raw[event]) === model.raw[event].pid - 1);
   const trouble =
       operation.events.map((event) => model.trouble.get(event)).find((text) => text !== undefined);
   return {
     kind: args.kind === undefined ? 'operation' : String(args.kind),
     bytes: args.bytes,
     imm: args.imm,
-    status: trouble || (ends.length > 0 ? 'ok' : 'no completion seen'),
+    status: trouble ||
+        (own                 ? 'ok' :
+             ends.length > 0 ? 'its immediate arrived; no completion seen where it was posted' :
+                               'no completion seen'),
     bad: trouble !== undefined,
     took: operation.events.length > 0 ? model.start[operation.events[operation.events.length - 1]] -
             model.start[operation.events[0]] :

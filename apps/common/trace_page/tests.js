@@ -215,6 +215,23 @@ function testOperations() {
   same('what it is', [about.kind, about.bytes, about.imm, about.took], ['write', 4096, 7, 7000]);
 }
 
+// A write whose immediate arrives is not over for the program that posted it.
+function testEnds() {
+  const post = slice('post', 'write', 1, 1, 0, 0.1, {op: 1, kind: 'write', imm: 7});
+  const there =
+      slice('completion', 'remote write', 2, 1, 2, 0.1, {op: 1, op_node: 0, status: 'ok'});
+  const here = slice('completion', 'write', 1, 2, 3, 0.1, {op: 1, op_node: 0, status: 'ok'});
+  const statusOf = (...events) => {
+    const model = modelOf({traceEvents: [post, ...events]});
+    return describeOperation(model, model.operations[0]).status;
+  };
+  same('a write that nobody saw', statusOf(), 'no completion seen');
+  same(
+      'one that its target saw', statusOf(there),
+      'its immediate arrived; no completion seen where it was posted');
+  same('one that both saw', statusOf(there, here), 'ok');
+}
+
 // Packets [number, fate] at 1, 2, 3 ... µs, then placements of these packets' bytes.
 function arrowsOfPackets(packets, placed) {
   const traceEvents = [slice('post', 'write', 1, 1, 0, 0.1, {op: 1, kind: 'write'})];
@@ -389,8 +406,9 @@ function testSequenceFolds() {
 function runTests() {
   for (const test
            of [testUnits, testSearches, testReading, testMarks, testBadTraces, testNastyValues,
-               testLanes, testOperations, testCauses, testRegions, testView, testBusyRange,
-               testLayout, testQuery, testFolding, testSequence, testSequenceFolds]) {
+               testLanes, testOperations, testEnds, testCauses, testRegions, testView,
+               testBusyRange, testLayout, testQuery, testFolding, testSequence,
+               testSequenceFolds]) {
     try {
       test();
     } catch (error) {
