@@ -21,9 +21,10 @@ class Causes {
     this.tries = new Map();    // packet's number -> the latest event of it
     this.arrived = new Map();  // the same, of those that were not lost
     this.lastArrived = -1;
-    const first = (category) => events.find((event) => model.category[event] === category);
-    const packet = first(CATEGORY.packet);
-    this.packetBytes = packet === undefined ? 0 : Number(model.raw[packet].args.bytes) || 0;
+    // The request of a read is a packet without any of its bytes.
+    const bytesOfPacket = (event) =>
+        model.category[event] === CATEGORY.packet ? Number(model.raw[event].args.bytes) || 0 : 0;
+    this.packetBytes = events.map(bytesOfPacket).find((bytes) => bytes > 0) || 0;
     this.begin = Infinity;  // of the placed range
     for (const event of events) {
       if (model.category[event] === CATEGORY.place) {

@@ -232,11 +232,11 @@ function testEnds() {
   same('one that both saw', statusOf(there, here), 'ok');
 }
 
-// Packets [number, fate] at 1, 2, 3 ... µs, then placements of these packets' bytes.
+// Packets [number, fate, bytes] at 1, 2, 3 ... µs, then placements of these packets' bytes.
 function arrowsOfPackets(packets, placed) {
   const traceEvents = [slice('post', 'write', 1, 1, 0, 0.1, {op: 1, kind: 'write'})];
-  packets.forEach(([packet, fate], n) => {
-    traceEvents.push(slice('packet', 'p', 1, 2, n + 1, 0.1, {op: 1, packet, fate, bytes: 64}));
+  packets.forEach(([packet, fate, bytes = 64], n) => {
+    traceEvents.push(slice('packet', 'p', 1, 2, n + 1, 0.1, {op: 1, packet, fate, bytes}));
   });
   placed.forEach((packet, n) => {
     const args = {op: 1, op_node: 0, region: 1, offset: 1000 + 64 * packet, bytes: 64};
@@ -257,6 +257,10 @@ function testCauses() {
   same(
       'nothing comes of a lost packet', arrowsOfPackets([[0, 'arrives'], [1, 'lost']], [0, 1]),
       ['0-1', '1-2', '1-3', '1-4']);
+  same(
+      'the bytes of a read come from its answers, and not from its request',
+      arrowsOfPackets([[0, 'arrives', 0], [0, 'arrives'], [1, 'arrives']], [1, 0]),
+      ['0-1', '1-2', '2-3', '3-4', '2-5']);
 }
 
 function testRegions() {
