@@ -11,12 +11,11 @@ namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::int64_t kUsualLimit = 3600;
-constexpr std::int64_t kMostLimit = 1'000'000'000;
 
 std::int64_t LimitInSeconds() {
   const char* const text = std::getenv(kLimitVariable);
   const std::int64_t limit = text == nullptr ? 0 : std::strtoll(text, nullptr, 10);
-  return limit <= 0 ? kUsualLimit : std::min(limit, kMostLimit);
+  return limit <= 0 ? kUsualLimit : std::min(limit, ProcessTime::kMostLimit);
 }
 
 constinit ProcessTime of_process;

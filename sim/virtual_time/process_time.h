@@ -14,6 +14,8 @@ class ProcessTime final : public VirtualTime {
  public:
   // 2026-01-01 00:00 UTC, when every process begins: the two clocks never show the same number.
   static constexpr std::int64_t kCalendar = 1767225600'000'000'000;
+  // No process lives for more seconds.
+  static constexpr std::int64_t kMostLimit = 1'000'000'000;
 
   static ProcessTime& Get();
 

@@ -39,11 +39,13 @@ timespec Milliseconds(int count) {
   return {.tv_sec = count / 1000, .tv_nsec = count % 1000 * 1'000'000};
 }
 
-// A moment on one of the two clocks, which never show the same number.
+// A moment on one of the two clocks, which never show the same number: what is later than any
+// process lives is one of the calendar, and may be before the process began.
 std::int64_t Moment(const timespec& time) {
   const std::int64_t moment =
       std::min<std::int64_t>(time.tv_sec, 9'000'000'000) * kSecond + time.tv_nsec;
-  return moment >= ProcessTime::kCalendar ? moment - ProcessTime::kCalendar : moment;
+  constexpr std::int64_t kLatest = ProcessTime::kBegin + ProcessTime::kMostLimit * kSecond;
+  return moment > kLatest ? moment - ProcessTime::kCalendar : moment;
 }
 
 // `look` asks the kernel what is ready: now, or, with `block`, when something is. Returns its
@@ -182,7 +184,14 @@ int select(int count, fd_set* reads, fd_set* writes, fd_set* errors, timeval* le
   fd_set* sets[] = {reads, writes, errors};
   if (left == nullptr) return Select(count, sets, kNever, nullptr);
   const timespec exact{.tv_sec = left->tv_sec, .tv_nsec = left->tv_usec * 1000};
-  return Select(count, sets, ProcessTime::Get().After(&exact), nullptr);
+  const ProcessTime& time = ProcessTime::Get();
+  const std::int64_t deadline = time.After(&exact);
+  const int ready = Select(count, sets, deadline, nullptr);
+  if (deadline == kNever) return ready;
+  // As Linux does: a program may go on to wait for the rest.
+  const std::int64_t rest = std::max<std::int64_t>(deadline - time.now(), 0);
+  *left = {.tv_sec = rest / kSecond, .tv_usec = rest % kSecond / 1000};
+  return ready;
 }
 
 int pselect(int count, fd_set* reads, fd_set* writes, fd_set* errors, const timespec* left,

@@ -68,6 +68,10 @@ void Wait() {
     timeval left{.tv_sec = 100, .tv_usec = 0};
     select(0, nullptr, nullptr, nullptr, &left);
   });
+  Expect("select with what is left", [] {
+    timeval left{.tv_sec = 100, .tv_usec = 0};
+    while (left.tv_sec > 0 || left.tv_usec > 0) select(0, nullptr, nullptr, nullptr, &left);
+  });
   Expect("epoll_wait", [] {
     const int epoll = epoll_create1(0);
     epoll_event event;
@@ -97,6 +101,24 @@ void Wait() {
     }
     pthread_mutex_unlock(&mutex);
   });
+}
+
+// A deadline that has passed, even before the process began, is no reason to wait.
+void WaitForThePast() {
+  const auto before = std::chrono::steady_clock::now();
+  timespec past{};
+  clock_gettime(CLOCK_REALTIME, &past);
+  past.tv_sec -= 3600;
+  pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  pthread_mutex_lock(&mutex);
+  if (pthread_cond_timedwait(&condition, &mutex, &past) != ETIMEDOUT) ++failures;
+  pthread_mutex_unlock(&mutex);
+  sem_t semaphore;
+  sem_init(&semaphore, 0, 0);
+  if (sem_timedwait(&semaphore, &past) == 0 || errno != ETIMEDOUT) ++failures;
+  clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &past, nullptr);
+  if (std::chrono::steady_clock::now() - before > 1s) ++failures;
 }
 
 std::uint32_t FromFile(int file) {
@@ -178,6 +200,7 @@ int main(int count, char** words) {
   if (what == "waits") {
     ibv_context* const context = OpenDevice();
     Wait();
+    WaitForThePast();
     Draw();
     if (ibv_close_device(context) != 0) ++failures;
   }

@@ -16,7 +16,7 @@ run() {
   timeout -s KILL 120 "$efa_run" --quiet --nics=2 --virtual "${flags[@]}" "$@" >"$work/said.txt" 2>&1 || status=$?
 }
 
-echo "== 1000 s of waits"
+echo "== 1100 s of waits"
 SECONDS=0
 run --digest -- "$program" waits
 [ "$status" = 0 ] || fail "waits: $status"
