@@ -92,7 +92,8 @@ TEST_F(TraceTest, WhatHappensAtOnceIsDrawnSideBySide) {
 }
 
 TEST_F(TraceTest, TellsWhatARequestSays) {
-  recorder_.AddRegion(client_, {5, 0x1000, 0x100}, 77, 78);
+  const std::uint32_t nic = recorder_.NicOf(client_, "nic");
+  recorder_.AddRegion(nic, {5, 0x1000, 0x100}, 77, 78);
   Event post = At(0, Kind::kPost, sends_, 1);
   post.operation = OperationKind::kWrite;
   post.bytes = 24;
@@ -103,12 +104,12 @@ TEST_F(TraceTest, TellsWhatARequestSays) {
   Event inside = At(0, Kind::kSegment, kNone);
   inside.address = 0x1010;
   inside.bytes = 16;
-  EXPECT_TRUE(recorder_.Locate(client_, 77, inside));
+  EXPECT_TRUE(recorder_.Locate(nic, 77, inside));
   Event outside = inside;
   outside.object = kNone;
   outside.address = 0x1100;
   outside.bytes = 8;
-  EXPECT_FALSE(recorder_.Locate(client_, 77, outside));
+  EXPECT_FALSE(recorder_.Locate(nic, 77, outside));
   recorder_.Record(std::array{post, inside, outside});
   const CheckedTrace trace = Written(recorder_);
   EXPECT_THAT(trace.problems, IsEmpty());
@@ -119,6 +120,21 @@ TEST_F(TraceTest, TellsWhatARequestSays) {
   EXPECT_EQ(trace.slices[0].arguments.at("remote"),
             R"({"address":"0xffffffffffffffff","key":"0xffffffffffffffff"})");
   EXPECT_EQ(trace.slices[0].arguments.at("imm"), "4294967295");
+}
+
+TEST_F(TraceTest, KeysAreEachNicsOwn) {
+  const std::uint32_t nics[] = {recorder_.NicOf(client_, "nic"), recorder_.NicOf(client_, "other"),
+                                recorder_.NicOf(server_, "nic")};
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    recorder_.AddRegion(nics[i], {i + 1, 0x1000, 0x100}, 77, 77);
+  }
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    Event segment = At(0, Kind::kSegment, kNone);
+    segment.address = 0x1010;
+    EXPECT_TRUE(recorder_.Locate(nics[i], 77, segment));
+    EXPECT_EQ(segment.object, i + 1);
+  }
+  EXPECT_EQ(recorder_.NicOf(client_, "nic"), nics[0]);
 }
 
 TEST_F(TraceTest, FaultsAndChecksAreMarks) {

@@ -54,6 +54,12 @@ std::uint16_t Recorder::Node(std::string_view name) {
   return static_cast<std::uint16_t>(found - nodes.begin());
 }
 
+std::uint32_t Recorder::NicOf(std::uint16_t node, std::string_view name) {
+  const std::lock_guard lock(mutex_);
+  const auto number = static_cast<std::uint32_t>(nics_.size());
+  return nics_.try_emplace({node, std::string(name)}, number).first->second;
+}
+
 std::uint32_t Recorder::TrackOf(const Track& track) {
   const std::lock_guard lock(mutex_);
   std::uint32_t& id = tracks_[track];
@@ -109,21 +115,21 @@ void Recorder::Record(std::span<const Event> events) {
   kept.insert(kept.end(), events.begin(), events.end());
 }
 
-void Recorder::AddRegion(std::uint16_t node, const Regions::Region& region, std::uint64_t local_key,
+void Recorder::AddRegion(std::uint32_t nic, const Regions::Region& region, std::uint64_t local_key,
                          std::uint64_t remote_key) {
   const std::lock_guard lock(mutex_);
-  regions_.Add(node, region, local_key, remote_key);
+  regions_.Add(nic, region, local_key, remote_key);
 }
 
-void Recorder::RemoveRegion(std::uint16_t node, std::uint32_t id, std::uint64_t local_key,
+void Recorder::RemoveRegion(std::uint32_t nic, std::uint32_t id, std::uint64_t local_key,
                             std::uint64_t remote_key) {
   const std::lock_guard lock(mutex_);
-  regions_.Remove(node, id, local_key, remote_key);
+  regions_.Remove(nic, id, local_key, remote_key);
 }
 
-bool Recorder::Locate(std::uint16_t node, std::uint64_t key, Event& event) const {
+bool Recorder::Locate(std::uint32_t nic, std::uint64_t key, Event& event) const {
   const std::lock_guard lock(mutex_);
-  const Regions::Region* region = regions_.Find(node, key, event.address);
+  const Regions::Region* region = regions_.Find(nic, key, event.address);
   if (region == nullptr) return false;
   event.object = region->id;
   event.offset = event.address - region->address;

@@ -60,6 +60,8 @@ class Recorder {
   void Describe(std::string_view backend, bool simulated, bool virtual_time);
   // The machine of this name; a new one, unless there is one.
   std::uint16_t Node(std::string_view name);
+  // A number of the NIC of this name of a machine, for the regions below.
+  std::uint32_t NicOf(std::uint16_t node, std::string_view name);
   std::uint32_t TrackOf(const Track& track);
   // Arguments of events, as members of a JSON object. `flight`: the flight file has them, too.
   std::uint32_t Text(std::string text, bool flight = true);
@@ -75,13 +77,13 @@ class Recorder {
   void Record(const Event& event) { Record({&event, 1}); }
 
   // --- Facts that one observer records and others need ---
-  void AddRegion(std::uint16_t node, const Regions::Region& region, std::uint64_t local_key,
+  void AddRegion(std::uint32_t nic, const Regions::Region& region, std::uint64_t local_key,
                  std::uint64_t remote_key);
-  void RemoveRegion(std::uint16_t node, std::uint32_t id, std::uint64_t local_key,
+  void RemoveRegion(std::uint32_t nic, std::uint32_t id, std::uint64_t local_key,
                     std::uint64_t remote_key);
-  // Fills object and offset of an event for memory of `node` at event.address, named by this key;
-  // the address goes. False: no region is known there, and the address stays.
-  bool Locate(std::uint16_t node, std::uint64_t key, Event& event) const;
+  // Fills object and offset of an event for memory at event.address that `nic` registered, named by
+  // this key; the address goes. False: no region is known there, and the address stays.
+  bool Locate(std::uint32_t nic, std::uint64_t key, Event& event) const;
   // Of the open endpoint with this address; null: it is not recorded.
   void AddWork(const Address& address, std::shared_ptr<PostedWork> work);
   void RemoveWork(const Address& address);
@@ -105,7 +107,8 @@ class Recorder {
   std::map<Track, std::uint32_t> tracks_;
   std::uint32_t texts_ = 0;
   std::uint32_t objects_ = 0;
-  std::vector<std::uint64_t> operations_;  // by node: how many
+  std::vector<std::uint64_t> operations_;                                // by node: how many
+  std::map<std::pair<std::uint16_t, std::string>, std::uint32_t> nics_;  // by node and name
   Regions regions_;
   std::map<std::string, std::shared_ptr<PostedWork>> work_;  // by address
 };

@@ -254,12 +254,11 @@ void TracedEndpoint::AddPayload(const Request& request, Event& event) {
 }
 
 void TracedEndpoint::AddSegment(const LocalBuffer& buffer) {
-  TracedSession& session = object_.session();
   Event& segment = events_.emplace_back();
   segment.address = reinterpret_cast<std::uint64_t>(buffer.data);
   segment.bytes = buffer.length_bytes;
   segment.kind = Kind::kSegment;
-  session.recorder.Locate(session.node, buffer.local_key, segment);
+  object_.session().recorder.Locate(object_.nic(), buffer.local_key, segment);
 }
 
 }  // namespace drydock::fabric::trace

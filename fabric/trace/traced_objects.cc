@@ -33,9 +33,8 @@ TracedMemoryRegion::TracedMemoryRegion(std::unique_ptr<MemoryRegion> wrapped,
               MembersOf(*wrapped_, nic)
                   .Members(session->payload == nullptr ? ""
                                                        : session->payload->Opened(this, request))) {
-  TracedSession& shared = object_.session();
-  shared.recorder.AddRegion(
-      shared.node,
+  object_.session().recorder.AddRegion(
+      object_.nic(),
       {object_.id(), reinterpret_cast<std::uint64_t>(wrapped_->data()), wrapped_->length_bytes()},
       local_key_, remote_key_);
 }
@@ -51,7 +50,7 @@ absl::Status TracedMemoryRegion::Close() {
 void TracedMemoryRegion::Closed() {
   if (!std::exchange(known_, false)) return;
   TracedSession& shared = object_.session();
-  shared.recorder.RemoveRegion(shared.node, object_.id(), local_key_, remote_key_);
+  shared.recorder.RemoveRegion(object_.nic(), object_.id(), local_key_, remote_key_);
   JsonMembers members;
   if (shared.payload != nullptr) members.Members(shared.payload->Closed(this));
   object_.Closed(members);

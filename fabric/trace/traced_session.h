@@ -60,6 +60,7 @@ class TracedObject {
       : session_(std::move(session)),
         kind_(kind),
         id_(session_->recorder.NewObject()),
+        nic_(session_->recorder.NicOf(session_->node, nic)),
         track_(session_->TrackOf(nic, TrackKind::kNic)) {
     Tell("open", members);
   }
@@ -68,6 +69,8 @@ class TracedObject {
   TracedObject& operator=(const TracedObject&) = delete;
 
   std::uint32_t id() const { return id_; }
+  // The recorder's number of its NIC.
+  std::uint32_t nic() const { return nic_; }
   TracedSession& session() const { return *session_; }
 
   // Records the closing now. `members`: the object's properties at the end.
@@ -93,6 +96,7 @@ class TracedObject {
   const std::shared_ptr<TracedSession> session_;
   const std::string kind_;
   const std::uint32_t id_;
+  const std::uint32_t nic_;
   const std::uint32_t track_;
   bool open_ = true;
 };

@@ -66,6 +66,7 @@ WorldTrace::Machine& WorldTrace::MachineOf(const NicState& nic) {
   machine.emplace();
   machine->node = recorder_.Node(std::string_view(name).substr(0, slash));
   machine->nic = slash == std::string::npos ? name : name.substr(slash + 1);
+  machine->number = recorder_.NicOf(machine->node, machine->nic);
   machine->wire = recorder_.TrackOf({machine->node, TrackKind::kWire, 0, machine->nic});
   machine->memory = recorder_.TrackOf({machine->node, TrackKind::kMemory, 0, machine->nic});
   machine->marks = recorder_.TrackOf({machine->node, TrackKind::kMarks, 0, ""});
@@ -189,7 +190,7 @@ void WorldTrace::OnPlaced(const BytesPlaced& bytes) {
     place.track = machine.memory;
     place.kind = Kind::kPlace;
     place.operation = known.kind;
-    recorder_.Locate(machine.node, piece.lkey, place);
+    recorder_.Locate(machine.number, piece.lkey, place);
     recorder_.Record(place);
   });
 }

@@ -66,7 +66,8 @@ class WorldTrace final : public Observer, private fabric::faults::FiringListener
   struct Machine {
     std::uint16_t node = 0;
     std::string nic;
-    std::uint32_t wire = 0;  // its tracks
+    std::uint32_t number = 0;  // of the NIC, at the recorder
+    std::uint32_t wire = 0;    // its tracks
     std::uint32_t memory = 0;
     std::uint32_t marks = 0;
   };

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <sstream>
@@ -13,10 +14,12 @@
 #include <utility>
 #include <vector>
 
+#include "drydock/fabric/opened_nic.h"
 #include "drydock/fabric/trace/perfetto.h"
 #include "drydock/fabric/trace/recorder.h"
 #include "drydock/fabric/trace/testing/trace_checker.h"
 #include "drydock/fabric/trace/traced_fabric.h"
+#include "drydock/sim/driver/sim_fabric.h"
 #include "drydock/sim/testing/fault_scene.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -264,6 +267,70 @@ TEST(WorldTraceTest, ObjectsTellWhatAReplayNeeds) {
   EXPECT_EQ(opened, 1);
   EXPECT_EQ(closed, 1);
   EXPECT_EQ(peers, 2);  // both have inserted it
+}
+
+// Two NICs of one machine have registered one buffer, and have given it one key by chance.
+TEST(WorldTraceTest, ARequestNamesTheRegionOfItsOwnNic) {
+  Recorder recorder(Options(/*flight=*/false));
+  const sim::Profile profile = Calm();
+  sim::World world(1, profile);
+  std::optional<sim::WorldTrace> devices(std::in_place, world, recorder);
+  {
+    const std::unique_ptr<fabric::Fabric> fabric = fabric::trace::OpenTracedFabric(
+        sim::OpenSimFabric(world, world.AddNode("a")),
+        {.recorder = &recorder, .node = "a", .device_completes = true});
+    std::vector<std::byte> buffer(4096);
+    std::vector<fabric::OpenedNic> nics;
+    std::vector<std::unique_ptr<fabric::MemoryRegion>> regions;
+    const auto add_region = [&](fabric::Domain& domain) {
+      regions.push_back(
+          Must(domain.RegisterMemory({.data = buffer.data(), .length_bytes = buffer.size()})));
+    };
+    for (std::size_t nic = 0; nic < 2; ++nic) {
+      nics.push_back(Must(fabric::OpenNic(*fabric, {.nic = nic})));
+      add_region(*nics[nic].domain);
+    }
+    while (regions[1]->local_key() != regions[0]->local_key()) {
+      regions.pop_back();
+      add_region(*nics[1].domain);
+    }
+    for (std::size_t nic = 0; nic < 2; ++nic) {
+      const fabric::OpenedNic& its = nics[nic];
+      const fabric::Peer self = Must(its.peers->Insert(its.endpoint->address()));
+      EXPECT_EQ(its.endpoint->Recv({.buffer = regions[nic]->Local(2048, 64)}),
+                fabric::ErrorCode::kOk);
+      EXPECT_EQ(its.endpoint->Send({.buffer = regions[nic]->Local(0, 64), .peer = self}),
+                fabric::ErrorCode::kOk);
+    }
+    world.timeline().RunFor(std::chrono::milliseconds(1));
+  }
+  devices.reset();
+  std::ostringstream out;
+  fabric::trace::WriteTrace(recorder.Take(), out);
+  const CheckedTrace trace = fabric::trace::CheckTrace(out.str());
+  EXPECT_THAT(trace.problems, IsEmpty());
+  const auto nic_of = [&](const CheckedSlice& slice) {
+    const std::string& track = trace.tracks.at({slice.pid, slice.tid});
+    return track.substr(0, track.find(' '));
+  };
+  std::map<std::string, std::string> nics;  // by the region's id
+  for (const CheckedSlice& object : trace.Of("object")) {
+    if (object.arguments.at("object") == "\"region\"") {
+      nics[object.arguments.at("id")] = nic_of(object);
+    }
+  }
+  const auto id_in = [](const std::string& segments) {
+    const std::size_t at = segments.find("\"region\":") + 9;
+    return segments.substr(at, segments.find('}', at) - at);
+  };
+  EXPECT_THAT(trace.Of("post"), SizeIs(4));
+  for (const CheckedSlice& post : trace.Of("post")) {
+    EXPECT_EQ(nics[id_in(post.arguments.at("segments"))], nic_of(post));
+  }
+  EXPECT_THAT(trace.Of("place"), SizeIs(2));
+  for (const CheckedSlice& place : trace.Of("place")) {
+    EXPECT_EQ(nics[place.arguments.at("region")], nic_of(place));
+  }
 }
 
 // The run has the same digest and takes the same time.

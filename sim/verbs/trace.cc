@@ -133,6 +133,7 @@ Trace::Object& Trace::Add(const void* object, std::string_view kind, const Nic& 
   added.kind = kind;
   added.nic = ShortName(nic);
   added.nic_index = nic.index();
+  added.nic_number = recorder_.NicOf(node_, added.nic);
   added.id = TellOpen(kind, added.nic, members);
   return added;
 }
@@ -149,7 +150,7 @@ void Trace::OpenedRegion(const void* object, const Nic& nic, const Region& regio
   members.Hex("key", region.remote_key).Raw("access", fabric::trace::JsonList(region.access));
   Object& added = Add(object, "region", nic, members);
   added.region = region;
-  recorder_.AddRegion(node_, {added.id, region.address, region.length}, region.local_key,
+  recorder_.AddRegion(added.nic_number, {added.id, region.address, region.length}, region.local_key,
                       region.remote_key);
 }
 
@@ -197,7 +198,8 @@ void Trace::Closed(const void* object) {
   const Object& closed = found->second;
   if (closed.work != nullptr) recorder_.RemoveWork(closed.address);
   if (closed.kind == "region") {
-    recorder_.RemoveRegion(node_, closed.id, closed.region.local_key, closed.region.remote_key);
+    recorder_.RemoveRegion(closed.nic_number, closed.id, closed.region.local_key,
+                           closed.region.remote_key);
   }
   Tell("close", closed.kind, closed.nic, closed.id, {});
   if (closed.vector != 0) Tell("close", "address vector", closed.nic, closed.vector, {});
@@ -219,12 +221,13 @@ std::uint64_t Trace::PeerOf(Object& endpoint, const efa::SendWork& work) {
   return found->second;
 }
 
-void Trace::AddSegment(std::uint64_t address, std::uint64_t bytes, std::uint32_t key) {
+void Trace::AddSegment(const Object& endpoint, std::uint64_t address, std::uint64_t bytes,
+                       std::uint32_t key) {
   Event& segment = segments_.emplace_back();
   segment.address = address;
   segment.bytes = bytes;
   segment.kind = Kind::kSegment;
-  recorder_.Locate(node_, key, segment);
+  recorder_.Locate(endpoint.nic_number, key, segment);
 }
 
 // The post, and the segments that were added.
@@ -266,10 +269,10 @@ void Trace::Posted(const void* object, const efa::SendWork& work) {
   }
   if (work.is_inline) {
     post.flags |= fabric::trace::kInject;
-    AddSegment(0, work.inline_bytes, 0);
+    AddSegment(*endpoint, 0, work.inline_bytes, 0);
   }
   for (std::size_t i = 0; i < work.segment_count; ++i) {
-    AddSegment(work.segments[i].address, work.segments[i].length, work.segments[i].lkey);
+    AddSegment(*endpoint, work.segments[i].address, work.segments[i].length, work.segments[i].lkey);
   }
   endpoint->pending[{false, work.request_id}] = RecordPost(*endpoint, post);
 }
@@ -281,7 +284,7 @@ void Trace::Posted(const void* object, const efa::ReceiveWork& work) {
   post.track = endpoint->receives;
   post.operation = OperationKind::kReceive;
   for (std::size_t i = 0; i < work.segment_count; ++i) {
-    AddSegment(work.segments[i].address, work.segments[i].length, work.segments[i].lkey);
+    AddSegment(*endpoint, work.segments[i].address, work.segments[i].length, work.segments[i].lkey);
   }
   endpoint->pending[{true, work.request_id}] = RecordPost(*endpoint, post);
 }

@@ -96,6 +96,7 @@ class Trace {
     std::uint32_t receives = 0;  // endpoint: the track of its receives
     std::uint32_t vector = 0;    // endpoint: its address vector
     std::uint32_t nic_index = 0;
+    std::uint32_t nic_number = 0;  // at the recorder
     bool datagram = false;
     Region region;
     fabric::Address address;                                          // endpoint
@@ -119,7 +120,8 @@ class Trace {
   Object& Add(const void* object, std::string_view kind, const Nic& nic,
               fabric::trace::JsonMembers members);
   std::uint64_t PeerOf(Object& endpoint, const fabric::efa_queue::SendWork& work);
-  void AddSegment(std::uint64_t address, std::uint64_t bytes, std::uint32_t key);
+  void AddSegment(const Object& endpoint, std::uint64_t address, std::uint64_t bytes,
+                  std::uint32_t key);
   // Returns its number.
   std::uint64_t RecordPost(Object& endpoint, fabric::trace::Event post);
 
