@@ -1,5 +1,6 @@
 #include "drydock/sim/hosts/sockets/network_name.h"
 
+#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -20,13 +21,16 @@ std::uint16_t PortOf(std::uint64_t job) {
   return static_cast<std::uint16_t>(kFirstPort + job % kPorts);
 }
 
-// The first name of "node[08-11,20],other": node08.
+// The first name of "rack[2-3]node[08-11,20]-efa,other": rack2node08-efa.
 std::string FirstOf(absl::string_view list) {
-  const std::size_t end = list.find_first_of("[,");
-  std::string first(list.substr(0, end));
-  if (end == absl::string_view::npos || list[end] != '[') return first;
-  const absl::string_view numbers = list.substr(end + 1);
-  absl::StrAppend(&first, numbers.substr(0, numbers.find_first_of("-,]")));
+  std::string first;
+  while (!list.empty() && list.front() != ',') {
+    const bool one_of_many = absl::ConsumePrefix(&list, "[");
+    absl::StrAppend(&first, list.substr(0, list.find_first_of(one_of_many ? "-,]" : "[,")));
+    const std::size_t end = one_of_many ? list.find(']') : list.find_first_of("[,");
+    list.remove_prefix(std::min(list.size(), end));
+    if (one_of_many) absl::ConsumePrefix(&list, "]");
+  }
   return first;
 }
 

@@ -43,6 +43,9 @@ TEST(NetworkNameTest, SlurmNamesTheFirstNodeOfTheStep) {
   EXPECT_EQ(of("a,b"), "tcp://a:23102");
   EXPECT_EQ(of("node[08-11,20]"), "tcp://node08:23102");
   EXPECT_EQ(of("node[3,7],x"), "tcp://node3:23102");
+  EXPECT_EQ(of("rack[2-3]node[08-11,20],x"), "tcp://rack2node08:23102");
+  EXPECT_EQ(of("node[3,7]-efa"), "tcp://node3-efa:23102");
+  EXPECT_EQ(of("node[3"), "tcp://node3:23102");
   EXPECT_EQ(of(""), "INVALID_ARGUMENT");
   EXPECT_EQ(Launched({{"SLURM_STEP_NODELIST", "n"}}), "INVALID_ARGUMENT");
 }
