@@ -49,13 +49,16 @@ Machine::Machine(const Node& node)
       memory_(node.regions.size()),
       regions_(node.regions.size()),
       region_open_(node.regions.size()),
+      stretch_of_(node.regions.size(), kNowhere),
       endpoints_(node.endpoints.size()),
       endpoint_numbers_(node.endpoints.size()),
       addresses_(node.endpoints.size()),
       peers_(node.peers.size()),
       digests_(node.regions.size()),
       outcomes_(node.operations.size()),
-      unsolicited_(node.queues.size()) {}
+      unsolicited_(node.queues.size()) {
+  FindStretches();
+}
 
 absl::StatusOr<std::unique_ptr<Machine>> Machine::Open(const Node& node,
                                                        std::unique_ptr<fabric::Fabric> fabric) {
@@ -89,36 +92,45 @@ absl::Status Machine::OpenQueues() {
 
 // ---- Objects ----
 
-// A buffer may be registered several times, with several NICs for one: its bytes are the same. Of
-// regions that lie in each other, not all are looked at.
-std::shared_ptr<std::byte> Machine::SharedMemory(const Region& region) const {
-  if (region.memory == 0) return nullptr;
-  int looks = 16;
-  for (auto next = open_memory_.upper_bound(region.memory);
-       next != open_memory_.begin() && looks > 0; --looks) {
-    --next;
-    const std::uint64_t offset = region.memory - next->first;
-    const std::uint64_t length = node_.regions[next->second].length;
-    if (offset > length || region.length > length - offset) continue;
-    const std::shared_ptr<std::byte>& all = memory_[next->second];
-    return {all, all.get() + offset};
+void Machine::FindStretches() {
+  std::vector<Index> order;
+  for (Index i = 0; i < node_.regions.size(); ++i) {
+    if (node_.regions[i].memory != 0) order.push_back(i);
   }
-  return nullptr;
+  std::ranges::sort(order, {}, [this](Index i) { return node_.regions[i].memory; });
+  for (const Index index : order) {
+    const Region& region = node_.regions[index];
+    if (stretches_.empty() || region.memory >= stretches_.back().end) {
+      stretches_.push_back({.begin = region.memory, .end = region.memory});
+    }
+    Stretch& stretch = stretches_.back();
+    stretch.end = std::max(stretch.end, region.memory + region.length);
+    stretch_of_[index] = stretches_.size() - 1;
+  }
+}
+
+// A buffer may be registered several times, with several NICs for one, and in parts: its bytes are
+// the same. When all of its regions are closed, the next one may be another buffer.
+absl::StatusOr<std::shared_ptr<std::byte>> Machine::MemoryOf(Index index) {
+  const Region& region = node_.regions[index];
+  if (stretch_of_[index] == kNowhere) return AllocatePages(region.length);
+  Stretch& stretch = stretches_[stretch_of_[index]];
+  if (stretch.open++ == 0) {
+    ASSIGN_OR_RETURN(stretch.bytes, AllocatePages(stretch.end - stretch.begin));
+  }
+  std::byte* const first = stretch.bytes.get() + (region.memory - stretch.begin);
+  return std::shared_ptr<std::byte>(stretch.bytes, first);
 }
 
 absl::Status Machine::OpenRegion(Index index) {
   const Region& region = node_.regions[index];
-  memory_[index] = SharedMemory(region);
-  if (memory_[index] == nullptr) {
-    ASSIGN_OR_RETURN(memory_[index], AllocatePages(region.length));
-  }
+  ASSIGN_OR_RETURN(memory_[index], MemoryOf(index));
   if (region.began.has_value()) Put(memory_[index].get(), region.began->data(), region.length);
   ASSIGN_OR_RETURN(
       regions_[index],
       OnThisMachine(domains_[region.nic]->RegisterMemory(
           {.data = memory_[index].get(), .length_bytes = region.length, .access = region.access})));
   region_open_[index] = true;
-  if (region.memory != 0) open_memory_.emplace(region.memory, index);
   return absl::OkStatus();
 }
 
@@ -128,10 +140,7 @@ void Machine::CloseRegion(Index index) {
       fabric::capture::DigestOf(std::span(memory_[index].get(), node_.regions[index].length));
   regions_[index]->Close().IgnoreError();
   region_open_[index] = false;
-  const auto [first, last] = open_memory_.equal_range(node_.regions[index].memory);
-  const auto found =
-      std::find_if(first, last, [index](const auto& open) { return open.second == index; });
-  if (found != last) open_memory_.erase(found);
+  if (stretch_of_[index] != kNowhere) --stretches_[stretch_of_[index]].open;
 }
 
 absl::Status Machine::OpenEndpoint(Index index) {

@@ -79,8 +79,17 @@ class Machine {
  private:
   explicit Machine(const Node& node);
 
+  // Memory of the program in which regions lie that overlap.
+  struct Stretch {
+    std::uint64_t begin = 0;  // where the program had it
+    std::uint64_t end = 0;
+    std::size_t open = 0;  // regions
+    std::shared_ptr<std::byte> bytes;
+  };
+
   absl::Status OpenQueues();
-  std::shared_ptr<std::byte> SharedMemory(const Region& region) const;
+  void FindStretches();
+  absl::StatusOr<std::shared_ptr<std::byte>> MemoryOf(Index region);
   absl::StatusOr<std::vector<fabric::LocalBuffer>> BuffersOf(const Operation& operation);
   fabric::ErrorCode PostTo(fabric::Endpoint& endpoint, const Operation& operation, Index index,
                            const std::vector<fabric::LocalBuffer>& buffers,
@@ -96,7 +105,8 @@ class Machine {
   std::vector<std::shared_ptr<std::byte>> memory_;
   std::vector<std::unique_ptr<fabric::MemoryRegion>> regions_;
   std::vector<bool> region_open_;
-  std::multimap<std::uint64_t, Index> open_memory_;  // where the program had the open regions
+  std::vector<Stretch> stretches_;
+  std::vector<Index> stretch_of_;  // by region; kNowhere: it is not known where it lay
   std::map<std::pair<Index, Index>, std::shared_ptr<std::byte>> loose_memory_;  // operation, piece
   std::map<std::pair<Index, Index>, std::unique_ptr<fabric::MemoryRegion>> loose_regions_;
   std::vector<std::unique_ptr<fabric::Endpoint>> endpoints_;

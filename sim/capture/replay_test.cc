@@ -431,6 +431,21 @@ TEST(ReplayTest, OneBufferRegisteredTwiceIsOneBuffer) {
   EXPECT_TRUE(Steered1({trace.Text()}).same_memory());
 }
 
+// Neither of the two holds the other, and the one that begins first was registered last.
+TEST(ReplayTest, BuffersThatOverlapShareWhatTheyShare) {
+  TraceText trace;
+  trace.Open(
+      2, 1, "region", 90,
+      absl::StrFormat(R"("nic":"eth0","length":%d,"memory":"0x%x","address":"0x0","key":"0x77")",
+                      kBytes, TraceText::Remote(2) - kBytes / 2));
+  trace.Post(1, 3, 1, "write", 0, 64,
+             absl::StrFormat(R"(,"remote":{"address":"0x%x","key":"0x77"})", kBytes / 2 + 16) +
+                 TraceText::Data(Pattern('a', 64)));
+  trace.Poll(1, 9, {1});
+  trace.Close(2, 12, "region", 24, Bytes().Put(16, Pattern('a', 64)).Closing());
+  EXPECT_TRUE(Steered1({trace.Text()}).same_memory());
+}
+
 TEST(ReplayTest, ReplayIsAFunctionOfCaptureAndSeed) {
   const std::string text = Everything().Text();
   const Steered one = Steered1({text}, Options(3));
