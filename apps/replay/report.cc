@@ -44,10 +44,6 @@ struct Count {
   std::uint64_t filled = 0;  // whose data the capture does not hold
 };
 
-bool Carries(OperationKind kind) {
-  return sim::capture::IsMessage(kind) || kind == OperationKind::kWrite;
-}
-
 std::map<OperationKind, Count> CountsOf(const Node& node,
                                         const sim::capture::ReplayRun::NodeRun& run) {
   std::map<OperationKind, Count> counts;
@@ -61,9 +57,7 @@ std::map<OperationKind, Count> CountsOf(const Node& node,
     if (operation.status.value_or(ErrorCode::kOk) != ErrorCode::kOk) ++count.failed_there;
     const bool refused = outcome.posted != ErrorCode::kOk && outcome.posted != ErrorCode::kAgain;
     if (refused || outcome.status.value_or(ErrorCode::kOk) != ErrorCode::kOk) ++count.failed_here;
-    const bool filled =
-        Carries(operation.kind) && operation.bytes > 0 && !operation.data.has_value();
-    if (filled) ++count.filled;
+    if (operation.filled()) ++count.filled;
   }
   return counts;
 }

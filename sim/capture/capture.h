@@ -112,6 +112,10 @@ struct Operation {
   coro::Duration posted{};
   std::optional<fabric::ErrorCode> status;  // absent: no completion of it was read
   bool sends() const { return !IsReceive(kind); }
+  // A pattern stands for its bytes, which the capture does not hold.
+  bool filled() const {
+    return sends() && kind != fabric::OperationKind::kRead && !data.has_value() && bytes > 0;
+  }
 };
 
 // A completion as the program read it.

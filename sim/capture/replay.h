@@ -64,6 +64,8 @@ struct ReplayRun {
     Index operation = kNowhere;  // kNowhere: a peer's immediate, or no operation
   };
   std::vector<Missing> missing;
+  // Rules of EFA that were broken. No races of buffers where a pattern stands for some data: it
+  // differs from one operation to the next, though the program may have sent the same bytes twice.
   std::vector<std::string> findings;
   coro::Duration simulated{};
   std::string digest;  // of everything that happened

@@ -184,6 +184,27 @@ TEST(ReplayTest, MissingDataIsFilledByTheOperationsNumber) {
   EXPECT_TRUE(Steered1({trace.Text()}).same_memory());
 }
 
+// Their patterns differ, and the program may have sent the same bytes twice.
+TEST(ReplayTest, TwoWritesOfOneBufferWithoutDataAreNoRace) {
+  TraceText trace;
+  trace.Post(1, 3, 1, "write", 0, 20000, TraceText::At(2, 0));
+  trace.Post(1, 3, 2, "write", 0, 20000, TraceText::At(2, 20000));
+  trace.Poll(1, 50, {1, 2});
+  EXPECT_TRUE(Steered1({trace.Text()}).run.findings.empty());
+}
+
+TEST(ReplayTest, TwoWritesOfOneBufferThatChangedAreARace) {
+  TraceText trace;
+  trace.Post(1, 3, 1, "write", 0, 20000,
+             TraceText::At(2, 0) + TraceText::Data(Pattern('a', 20000)));
+  trace.Post(1, 3, 2, "write", 0, 20000,
+             TraceText::At(2, 20000) + TraceText::Data(Pattern('b', 20000)));
+  trace.Poll(1, 50, {1, 2});
+  const std::vector<std::string> findings = Steered1({trace.Text()}).run.findings;
+  ASSERT_FALSE(findings.empty());
+  EXPECT_EQ(findings[0].rfind("buffer-race", 0), 0u) << findings[0];
+}
+
 TEST(ReplayTest, BytesThatARegionBeganWithAreThere) {
   TraceText trace;
   const std::string began = Pattern('x', 128);
