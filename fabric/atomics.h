@@ -66,7 +66,8 @@ class Atomics {
   // Completes with kind kAtomic. Errors of the post: as Endpoint's; kUnsupported: this operation on
   // this type; kInvalidArgument: a length is 0, differs, or is no multiple of the type; the target
   // is not aligned; a buffer is missing, or means nothing to this operation; kMessageTooLong: over
-  // MaxAtomicBytes. A bad remote key or range arrives as a failed completion (kRemoteAccess).
+  // MaxAtomicBytes. Any other bad remote key or range arrives as a failed completion
+  // (kRemoteAccess).
   [[nodiscard]] virtual ErrorCode Atomic(const AtomicRequest& request) = 0;
 
   // Most bytes of a buffer; 0: this operation on this type is not supported. Also 0 for kRead and

@@ -94,6 +94,8 @@ class Endpoint : public Capable {
   //   kLocalAccess      the buffer's local key was refused before the NIC saw it
   //   kMessageTooLong   over Limits::max_message_bytes or max_rma_bytes, where the backend looks;
   //                     where only the NIC does, the completion fails with it
+  //   kRemoteAccess     the peer's range wraps around at the last address, where the backend looks;
+  //                     else the completion fails with it
   //   kUnsupported      the NIC lacks the operation, or what a field of the request asks for
   //   kInvalidArgument  more segments than the NIC takes, a datagram buffer without room for its
   //                     prefix, or a buffer of no region (Capability::kLocalRegistration)

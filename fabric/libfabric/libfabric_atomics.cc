@@ -130,7 +130,9 @@ ErrorCode LibfabricEndpoint::Check(const AtomicRequest& request) const {
   if (!IsWellFormed(request)) return ErrorCode::kInvalidArgument;
   const std::size_t most = MaxAtomicBytes(request.operation, request.type, Fetches(request));
   if (most == 0) return ErrorCode::kUnsupported;
-  return LengthOf(request) <= most ? ErrorCode::kOk : ErrorCode::kMessageTooLong;
+  const std::size_t length = LengthOf(request);
+  if (length > most) return ErrorCode::kMessageTooLong;
+  return WrapsAround(request.target, length) ? ErrorCode::kRemoteAccess : ErrorCode::kOk;
 }
 
 ssize_t LibfabricEndpoint::PostOne(const AtomicRequest& request, void* slot, std::uint64_t flags) {

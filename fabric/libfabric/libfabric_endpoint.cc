@@ -49,11 +49,6 @@ std::size_t TotalBytes(const LocalBuffer& first, MoreSegments more) {
   return total;
 }
 
-// No region is like that, and shm's target would crash over it (libfabric 1.17).
-bool WrapsAround(const RemoteBuffer& place, std::size_t length_bytes) {
-  return place.address + length_bytes < length_bytes;
-}
-
 // Of a peer that was found: one look into the vector is enough for a post.
 fi_addr_t NumberOf(Peer found) { return VectorCore::NumberOf(found); }
 

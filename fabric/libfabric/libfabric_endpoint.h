@@ -24,6 +24,12 @@
 
 namespace drydock::fabric::libfabric {
 
+// Whether a range reaches past the last address, or to it. No region is like that, and shm's target
+// would crash over it (libfabric 1.17).
+inline bool WrapsAround(const RemoteBuffer& place, std::size_t length_bytes) {
+  return place.address + length_bytes < length_bytes;
+}
+
 // Begins a cache line, as its queue and its slots do: each post writes there, and its neighbour in
 // memory may be another thread's.
 class alignas(64) LibfabricEndpoint final : public Endpoint,

@@ -290,6 +290,16 @@ TEST_F(AtomicsContract, RangeEndsWithTheRegion) {
   ExpectRefused(request, ErrorCode::kRemoteAccess);
 }
 
+// Address plus length is small again: no check may be fooled by that.
+TEST_F(AtomicsContract, RangeThatWrapsAroundIsRefused) {
+  Put<std::uint64_t>(initiator_, kOperand, {1, 1});
+  for (const bool fetching : {false, true}) {
+    AtomicRequest request = RequestOf<std::uint64_t>(kSum, 2, fetching, 1);
+    request.target.address = ~std::uint64_t{7};
+    ExpectRefused(request, ErrorCode::kRemoteAccess);
+  }
+}
+
 TEST_F(AtomicsContract, ClosedRegionIsRefused) {
   auto region = Register(target_, 4096, 4096, Access::kAll);
   AtomicRequest request = RequestOf<std::uint64_t>(kWrite, 1, false, 1);
