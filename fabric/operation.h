@@ -55,7 +55,9 @@ struct RecvRequest {
   Peer source = kNoPeer;  // only from this peer; kUnsupported without Capability::kDirectedReceive
   // The buffer takes message after message until less than Limits::multi_receive_bytes are left
   // (libfabric: FI_MULTI_RECV). Each yields a completion with this context; the last one says
-  // Completion::buffer_released. kUnsupported without Capability::kMultiReceive.
+  // Completion::buffer_released. A message longer than what is left is cut (kTruncated), and none
+  // comes after it. kInvalidArgument: more than one segment. kUnsupported without
+  // Capability::kMultiReceive.
   bool multi = false;
 };
 

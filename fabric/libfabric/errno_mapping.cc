@@ -70,10 +70,6 @@ ErrorCode FromErrno(int number) {
   }
 }
 
-bool IsPeersAbort(bool is_efa, int provider_error) {
-  return is_efa && provider_error == kEfaPeerAborted;
-}
-
 ErrorCode FromErrorEntry(bool is_efa, int error, int provider_error) {
   if (is_efa && provider_error > 0 && provider_error < kEfaSoftwareErrors) {
     return FromEfaStatus(static_cast<std::uint8_t>(provider_error));

@@ -20,10 +20,6 @@ ErrorCode FromErrno(int number);
 // numbers mean nothing to us.
 ErrorCode FromErrorEntry(bool is_efa, int error, int provider_error);
 
-// Whether a failed completion is of a peer that gave a message up, which EFA's provider tells with
-// the errno of our own cancellation.
-bool IsPeersAbort(bool is_efa, int provider_error);
-
 // The status of a control call that failed: "<what>: <libfabric's words> (<number>)".
 absl::Status ControlError(int number, absl::string_view what);
 

@@ -45,8 +45,10 @@ RequestSlot* SlotOf(void* op_context, std::uint64_t flags, bool immediates_name_
   return RequestSlot::FromContext(op_context);
 }
 
-// The common part of successes and failures: frees the slot and fills context and kind. False when
-// the program has closed the endpoint.
+bool IsMulti(const RequestSlot* slot) { return slot != nullptr && slot->what.multi != Multi::kNo; }
+
+// The common part of successes and failures: frees the slot and fills context and kind. `ended`: of
+// a multi receive, this is its last entry. False when the program has closed the endpoint.
 bool Claim(RequestSlot* slot, std::uint64_t flags, bool ended, Completion& completion) {
   std::construct_at(&completion);  // in place: assigning a temporary stalls on its copy
   if (slot == nullptr) {
@@ -56,8 +58,7 @@ bool Claim(RequestSlot* slot, std::uint64_t flags, bool ended, Completion& compl
   completion.kind = IsPeersWrite(flags) ? OperationKind::kRemoteWrite : slot->what.kind;
   if (slot->signalled()) completion.context = slot->context;
   RequestSlots& owner = *slot->owner;
-  if (slot->what.multi) {
-    // Its buffer takes more messages until the provider says that it is released.
+  if (IsMulti(slot)) {
     if (!ended) return !owner.closed();
     completion.buffer_released = true;
   }
@@ -85,7 +86,7 @@ void TellArrival(const Entry& entry, Completion& completion) {
 // told.
 void TellReceive(const Entry& entry, const RequestSlot& slot, const fi_addr_t* source,
                  Completion& completion) {
-  if (slot.what.multi) completion.data = static_cast<std::byte*>(entry.buf);
+  if (IsMulti(&slot)) completion.data = static_cast<std::byte*>(entry.buf);
   if (source != nullptr && *source != FI_ADDR_NOTAVAIL) {
     completion.source = slot.owner->peers()->PeerOf(*source);
   }
@@ -98,7 +99,10 @@ void TellReceive(const Entry& entry, const RequestSlot& slot, const fi_addr_t* s
 [[gnu::noinline]] bool TranslateAny(const Entry& entry, const fi_addr_t* source,
                                     bool immediates_name_receives, Completion& completion) {
   RequestSlot* slot = SlotOf(entry.op_context, entry.flags, immediates_name_receives);
-  if (!Claim(slot, entry.flags, (entry.flags & FI_MULTI_RECV) != 0, completion)) return false;
+  const bool ended =
+      IsMulti(slot) && slot->EndsMulti(static_cast<std::byte*>(entry.buf) + entry.len, entry.len,
+                                       (entry.flags & FI_MULTI_RECV) != 0);
+  if (!Claim(slot, entry.flags, ended, completion)) return false;
   if (slot != nullptr) {
     if (!completion.context.has_value()) return false;  // unsignalled
     if (!IsReceive(slot->what.kind)) return true;
@@ -109,6 +113,17 @@ void TellReceive(const Entry& entry, const RequestSlot& slot, const fi_addr_t* s
   }
   TellArrival(entry, completion);
   return true;
+}
+
+// Whether a multi receive takes no message after one that has failed. The flag does not say it of
+// tcp's messages that were too long for the rest of the buffer (ofiwg/libfabric
+// prov/rxm/src/rxm_cq.c, rxm_cq_write_error_trunc); and there a lost connection cancels the message
+// and not the receive.
+bool EndsWithFailure(const RequestSlot& slot, bool is_efa, const fi_cq_err_entry& entry,
+                     ErrorCode error) {
+  if ((entry.flags & FI_MULTI_RECV) != 0) return true;
+  if (error == ErrorCode::kCanceled) return is_efa || slot.what.taken_back;
+  return error == ErrorCode::kTruncated && !is_efa;
 }
 
 // What tcp reports of requests whose connection has gone (ofiwg/libfabric prov/tcp/src/xnet_ep.c):
@@ -227,12 +242,11 @@ ReadResult LibfabricCompletionQueue::ReadError(Completion& completion) {
   if (got < 0) return {0, FromErrno(static_cast<int>(got))};
   RequestSlot* slot = SlotOf(entry.op_context, entry.flags, core_->immediates_name_receives);
   const bool is_efa = core_->domain->is_efa;
-  const bool canceled =
-      std::abs(entry.err) == FI_ECANCELED && !IsPeersAbort(is_efa, entry.prov_errno);
-  if (!Claim(slot, entry.flags, (entry.flags & FI_MULTI_RECV) != 0 || canceled, completion)) {
-    return {};
-  }
-  completion.error = FromErrorEntry(is_efa, entry.err, entry.prov_errno);
+  const ErrorCode error = FromErrorEntry(is_efa, entry.err, entry.prov_errno);
+  const bool ended =
+      IsMulti(slot) && slot->FailsMulti(entry.buf, EndsWithFailure(*slot, is_efa, entry, error));
+  if (!Claim(slot, entry.flags, ended, completion)) return {};
+  completion.error = error;
   if (!is_efa && slot != nullptr && IsOfALostConnection(*slot, entry.err)) {
     completion.error = ErrorCode::kPeerAborted;
   }

@@ -158,6 +158,8 @@ ErrorCode LibfabricEndpoint::Check(const RecvRequest& request) const {
   if (request.multi && !capabilities_.Has(Capability::kMultiReceive)) {
     return ErrorCode::kUnsupported;
   }
+  // The providers move one segment's beginning on, by more than its length if need be.
+  if (request.multi && !request.more.empty()) return ErrorCode::kInvalidArgument;
   if (LacksKey(request.buffer, request.more)) return ErrorCode::kInvalidArgument;
   return CheckSource(request.source);
 }
@@ -214,7 +216,7 @@ ssize_t LibfabricEndpoint::PostOne(const RecvRequest& request, void* slot, std::
                        .iov_count = segments.count,
                        .addr = peers_->Find(request.source),
                        .context = slot};
-  RequestSlot::FromContext(slot)->what.multi = request.multi;
+  if (request.multi) RequestSlot::FromContext(slot)->OpenMulti(request.buffer.data);
   return fi_recvmsg(endpoint_.get(), &message, request.multi ? flags | FI_MULTI_RECV : flags);
 }
 

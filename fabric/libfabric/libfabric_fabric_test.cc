@@ -811,6 +811,94 @@ TEST_F(LibfabricFabricTest, AMultiReceiveOutlivesAMessageThatItsPeerGaveUp) {
   EXPECT_TRUE(entry[0].buffer_released);
 }
 
+// tcp fetches long messages: the one that fills the buffer, of which it says that it is the last, may
+// be there before them.
+TEST_F(LibfabricFabricTest, AMultiReceiveEndsWhenAllOfItsMessagesAreThere) {
+  FakeNic nic = FakeEfa();
+  nic.provider = "soft";
+  FakeLibfabric fake({nic});
+  Opened opened;
+  ASSERT_THAT(Open(fake, opened, "soft"), IsOk());
+  const RecvRequest multi{
+      .buffer = opened.region->Local(0, 1000), .context = Context{5}, .multi = true};
+  ASSERT_EQ(opened.endpoint->Recv(multi), ErrorCode::kOk);
+  void* const slot = fake.posts.back().context;
+  const auto released_by = [&](std::size_t begin, std::size_t length, std::uint64_t flag) {
+    fake.entries.push_back({.success = {.op_context = slot,
+                                        .flags = FI_MSG | FI_RECV | flag,
+                                        .len = length,
+                                        .buf = memory_.data() + begin}});
+    std::array<Completion, 1> entry;
+    EXPECT_EQ(opened.queue->Read(entry).count, 1u);
+    EXPECT_EQ(entry[0].context, Context{5});
+    EXPECT_EQ(entry[0].length_bytes, length);
+    return entry[0].buffer_released;
+  };
+  EXPECT_FALSE(released_by(0, 100, 0));
+  EXPECT_FALSE(released_by(900, 100, FI_MULTI_RECV));
+  const RecvRequest next{.buffer = opened.region->Local(2000, 100), .context = Context{6}};
+  EXPECT_EQ(opened.endpoint->Recv(next), ErrorCode::kOk);
+  EXPECT_NE(fake.posts.back().context, slot);
+  EXPECT_FALSE(released_by(100, 500, 0));
+  EXPECT_TRUE(released_by(600, 300, 0));
+}
+
+// A message that does not fit is the last, whether tcp says so or not. One whose connection is lost
+// is not; only how long it was is unknown.
+TEST_F(LibfabricFabricTest, AFailedMessageEndsAMultiReceiveThatTakesNoMore) {
+  FakeNic nic = FakeEfa();
+  nic.provider = "soft";
+  FakeLibfabric fake({nic});
+  Opened opened;
+  ASSERT_THAT(Open(fake, opened, "soft"), IsOk());
+  struct Case {
+    int error;
+    bool taken_back;
+    ErrorCode told;
+    bool released;
+  };
+  constexpr Case kCases[] = {{FI_ETRUNC, false, ErrorCode::kTruncated, true},
+                             {FI_ECANCELED, true, ErrorCode::kCanceled, true},
+                             {FI_ECANCELED, false, ErrorCode::kPeerAborted, false}};
+  std::array<Completion, 1> entry;
+  for (const Case& test : kCases) {
+    const RecvRequest multi{
+        .buffer = opened.region->Local(0, 1000), .context = Context{5}, .multi = true};
+    ASSERT_EQ(opened.endpoint->Recv(multi), ErrorCode::kOk);
+    if (test.taken_back) {
+      EXPECT_EQ(opened.endpoint->power<Cancel>()->CancelReceive(Context{5}), ErrorCode::kOk);
+    }
+    FakeEntry failure{.failed = true};
+    failure.error.op_context = fake.posts.back().context;
+    failure.error.flags = FI_MSG | FI_RECV;
+    failure.error.err = test.error;
+    fake.entries.push_back(failure);
+    ASSERT_EQ(opened.queue->Read(entry).count, 1u);
+    EXPECT_EQ(entry[0].error, test.told);
+    EXPECT_EQ(entry[0].buffer_released, test.released) << test.error;
+  }
+  fake.entries.push_back({.success = {.op_context = fake.posts.back().context,
+                                      .flags = FI_MSG | FI_RECV | FI_MULTI_RECV,
+                                      .len = 8,
+                                      .buf = memory_.data() + 992}});
+  ASSERT_EQ(opened.queue->Read(entry).count, 1u);
+  EXPECT_TRUE(entry[0].buffer_released);
+}
+
+// The bytes of a second segment would come behind the first one's.
+TEST_F(LibfabricFabricTest, AMultiReceiveIsOfOneSegment) {
+  FakeLibfabric fake({FakeEfa()});
+  Opened opened;
+  ASSERT_THAT(Open(fake, opened, "efa"), IsOk());
+  const LocalBuffer more = opened.region->Local(1000, 100);
+  const RecvRequest multi{.buffer = opened.region->Local(0, 1000),
+                          .context = Context{5},
+                          .more = {&more, 1},
+                          .multi = true};
+  EXPECT_EQ(opened.endpoint->Recv(multi), ErrorCode::kInvalidArgument);
+  EXPECT_TRUE(fake.posts.empty());
+}
+
 TEST_F(LibfabricFabricTest, AddressesOfAnotherKindAreRefusedBeforeTheLibrarySeesThem) {
   FakeLibfabric fake;
   Opened opened;

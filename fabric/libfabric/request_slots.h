@@ -30,11 +30,19 @@ enum class Report : std::uint8_t {
   kMore,     // of a receive, what arrived; of a closed endpoint, nothing
 };
 
+// A receive that takes several messages: one completion does not end it.
+enum class Multi : std::uint8_t {
+  kNo,
+  kOpen,     // further messages may begin to arrive
+  kLossy,    // the same, and one of so far unknown length was lost
+  kClosing,  // none may, and those that are under way have not ended
+};
+
 // Four bytes, written at once.
 struct What {
   Report report = Report::kNothing;
   OperationKind kind = OperationKind::kSend;
-  bool multi = false;       // a receive that takes several messages: one completion does not end it
+  Multi multi = Multi::kNo;
   bool taken_back = false;  // a receive that the program has cancelled
 };
 
@@ -45,10 +53,43 @@ struct RequestSlot {
   fi_context2 provider_memory;
   Context context;
   What what;
-  RequestSlot* next_free;
+  union {
+    RequestSlot* next_free;
+    // Of a multi receive: the end of what has arrived, if it lies in one piece; closing, the bytes
+    // that have not.
+    std::uintptr_t bytes;
+  };
   RequestSlots* owner;
 
   bool signalled() const { return what.report != Report::kNothing; }
+
+  // The request is a multi receive into this buffer.
+  void OpenMulti(const std::byte* buffer) {
+    what.multi = Multi::kOpen;
+    bytes = reinterpret_cast<std::uintptr_t>(buffer);
+  }
+  // `length` bytes of a multi receive's have arrived, up to `end`; `last`: the provider says that no
+  // message will begin after this one. Returns whether all have ended: tcp, which fetches long
+  // messages, says it while some are under way.
+  bool EndsMulti(const void* end, std::size_t length, bool last) {
+    if (what.multi == Multi::kClosing) {
+      bytes -= std::min<std::uintptr_t>(bytes, length);
+      return bytes == 0;
+    }
+    bytes += length;
+    if (!last || what.multi == Multi::kLossy) return last;
+    what.multi = Multi::kClosing;
+    const auto until = reinterpret_cast<std::uintptr_t>(end);
+    bytes = until > bytes ? until - bytes : 0;
+    return bytes == 0;
+  }
+  // A message of a multi receive's has failed, which began at `begin`, or null: nobody knows.
+  bool FailsMulti(const void* begin, bool last) {
+    if (what.multi == Multi::kClosing) return true;
+    if (last) return EndsMulti(begin, 0, true);
+    what.multi = Multi::kLossy;
+    return false;
+  }
 
   static RequestSlot* FromContext(void* op_context) {
     return static_cast<RequestSlot*>(op_context);

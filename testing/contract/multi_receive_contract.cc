@@ -155,6 +155,64 @@ TEST_F(MultiReceiveContract, EmptyMessageTakesNoRoom) {
   ExpectPattern(0, 50000, 100, 6);
 }
 
+// Providers fetch a long message, or get it in pieces: the one that fills the buffer may be there
+// before it. The buffer is released once, when both are.
+TEST_F(MultiReceiveContract, LongMessageMayOutlastTheOneThatFillsTheBuffer) {
+  constexpr std::size_t kLongBytes = 700000;
+  Connect();
+  const std::size_t least = target_.endpoint->limits().multi_receive_bytes;
+  ASSERT_EQ(RecvMany(0, kLongBytes + least), ErrorCode::kOk);
+  Fill(Bytes(initiator_, 0, kLongBytes), 3);
+  Fill(Bytes(initiator_, kLongBytes, least), 4);
+  ASSERT_EQ(Send(0, kLongBytes, 1), ErrorCode::kOk);
+  ASSERT_EQ(Send(kLongBytes, least, 2), ErrorCode::kOk);
+  std::size_t arrived = 0;
+  bool released = false;
+  for (int entries = 0; entries < 3 && !released; ++entries) {
+    const Completion done = Take(target_, kBuffer);
+    EXPECT_TRUE(done.ok());
+    arrived += done.length_bytes;
+    released = done.buffer_released;
+  }
+  EXPECT_TRUE(released);
+  EXPECT_EQ(arrived, kLongBytes + least);
+  EXPECT_TRUE(Holds(Bytes(target_, 0, kLongBytes), 3));
+  EXPECT_TRUE(Holds(Bytes(target_, kLongBytes, least), 4));
+  ASSERT_EQ(Recv(900000, 1000, 7), ErrorCode::kOk);
+  ASSERT_EQ(Send(0, 50, 8), ErrorCode::kOk);
+  EXPECT_EQ(Take(target_, 7).length_bytes, 50u);
+  PumpQuietly();
+  EXPECT_TRUE(target_.completions.empty());
+}
+
+TEST_F(MultiReceiveContract, MessageThatDoesNotFitIsTheLast) {
+  const std::size_t room = target_.endpoint->limits().multi_receive_bytes + 1000;
+  ASSERT_EQ(RecvMany(0, room), ErrorCode::kOk);
+  ASSERT_EQ(Send(0, 500, 1), ErrorCode::kOk);
+  EXPECT_EQ(Take(target_, kBuffer).length_bytes, 500u);
+  ASSERT_EQ(Send(0, room, 2), ErrorCode::kOk);
+  const Completion cut = Take(target_, kBuffer);
+  EXPECT_EQ(cut.error, ErrorCode::kTruncated);
+  if (!cut.buffer_released) {  // in an entry of its own
+    EXPECT_TRUE(Take(target_, kBuffer).buffer_released);
+  }
+  PumpQuietly();
+  EXPECT_TRUE(Untouched(Bytes(target_, room, 1000)));
+  ASSERT_EQ(Recv(500000, 1000, 7), ErrorCode::kOk);
+  ASSERT_EQ(Send(0, 100, 8), ErrorCode::kOk);
+  EXPECT_EQ(Take(target_, 7).length_bytes, 100u);
+  PumpQuietly();
+  EXPECT_TRUE(target_.completions.empty());
+}
+
+TEST_F(MultiReceiveContract, BufferIsOfOneSegment) {
+  const fabric::LocalBuffer more = target_.Local(200000, 1000);
+  fabric::RecvRequest request = RecvOf(0, 100000, Context{kBuffer});
+  request.multi = true;
+  request.more = {&more, 1};
+  EXPECT_EQ(Post([&] { return target_.endpoint->Recv(request); }), ErrorCode::kInvalidArgument);
+}
+
 TEST_F(MultiReceiveContract, ItsEndpointCanBeClosed) {
   ASSERT_EQ(RecvMany(0, 50000), ErrorCode::kOk);
   ASSERT_EQ(SendPattern(10, 9, 1), ErrorCode::kOk);
