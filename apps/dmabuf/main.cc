@@ -172,6 +172,11 @@ int RunBandwidth() {
         "--bandwidth takes the first simulated NIC, and no faults: leave out --provider, --fabric, "
         "--nic and --faults"));
   }
+  const absl::Status taken =
+      AcceptFlags("--bandwidth",
+                  {"allocation", "bandwidth", "bytes", "csv", "device", "fabric", "json", "metrics",
+                   "peer-device", "profile", "register", "repeats", "trace", "trace-data"});
+  if (!taken.ok()) return fail(taken);
   const absl::StatusOr<RegisterBy> how = ParseRegisterBy(absl::GetFlag(FLAGS_register));
   if (!how.ok()) return fail(how.status());
   absl::StatusOr<Devices> devices = FindDevices();
@@ -215,6 +220,7 @@ int RunBandwidth() {
 // ---- --kinds ----
 
 absl::StatusOr<int> RunKinds() {
+  RETURN_IF_ERROR(AcceptFlags("--kinds", {"csv", "device", "json", "kinds"}));
   ASSIGN_OR_RETURN(const OutputForm form, OutputFormFromFlags());
   // A process that looks whether there is a GPU has opened it: what --kinds must not have done.
   std::string device = absl::GetFlag(FLAGS_device);
@@ -275,6 +281,8 @@ int Main(int argc, char** argv) {
     return ReportError(kUsage.name, absl::InvalidArgumentError(absl::StrCat(
                                         "--bandwidth takes no arguments: ", positional[0])));
   }
+  const absl::Status timed = RefuseFlags({"bytes", "repeats"}, "goes with --bandwidth only");
+  if (!timed.ok()) return ReportError(kUsage.name, timed);
   Memories memories;
   const absl::StatusOr<write::DataPlaces> places = FindPlaces(memories);
   if (!places.ok()) return ReportError(kUsage.name, places.status());

@@ -75,6 +75,14 @@ TEST(DmabufTest, WhatCannotBeIsRefused) {
   EXPECT_THAT(kDmabuf.Refusal({"--kinds", "p5"}), HasSubstr("takes no arguments"));
   EXPECT_THAT(kDmabuf.Refusal({"--bandwidth", "--repeats=0"}), HasSubstr("between 1 and"));
   EXPECT_THAT(kDmabuf.Refusal({"--bandwidth", "p5"}), HasSubstr("takes no arguments"));
+  // What the run would not look at.
+  EXPECT_THAT(kDmabuf.Refusal({"--bandwidth", "--page-size=4096"}),
+              HasSubstr("--bandwidth takes no --page-size"));
+  EXPECT_THAT(kDmabuf.Refusal({"--kinds", "--num-pages=4"}),
+              HasSubstr("--kinds takes no --num-pages"));
+  EXPECT_THAT(kDmabuf.Refusal({"--bytes=4096"}), HasSubstr("goes with --bandwidth only"));
+  EXPECT_THAT(kDmabuf.Refusal({"--device=host", "--clients=3"}),
+              HasSubstr("--clients is for a server whose clients are other processes"));
 }
 
 TEST(DmabufTest, HelpShowsWhatItTakes) {

@@ -1,5 +1,6 @@
 #include "drydock/apps/efa_run/request.h"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "absl/status/status.h"
@@ -112,11 +113,16 @@ absl::Status CheckFlags(const Request& request, bool has_patience) {
   if (has_patience && !waits) {
     return Bad("--patience is for runs that are waited for: with --seeds, --replay or --shrink");
   }
-  bool has_limit = false;
-  for (const std::string& flag : request.flags) {
-    has_limit = has_limit || absl::StartsWith(flag, "--limit=");
+  const auto has = [&request](absl::string_view name) {
+    return std::any_of(request.flags.begin(), request.flags.end(),
+                       [name](const std::string& flag) { return absl::StartsWith(flag, name); });
+  };
+  if (has("--limit=") && !request.is_virtual) {
+    return Bad("--limit is of virtual time: with --virtual");
   }
-  if (has_limit && !request.is_virtual) return Bad("--limit is of virtual time: with --virtual");
+  if (has("--key=") && std::getenv(sim::verbs::kNetworkVariable) == nullptr) {
+    return Bad("--key is of a network of several computers: with --network");
+  }
   if (request.seeds.has_value() && std::getenv(sim::verbs::kDigestVariable) != nullptr) {
     return Bad("--digest is of one run: with --seed, not with --seeds");
   }

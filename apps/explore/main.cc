@@ -455,6 +455,7 @@ absl::Status CheckTrace() {
   if (!one && TraceIsAsked()) {
     return absl::InvalidArgumentError("--trace is for one run: with --seed or --replay");
   }
+  if (!one) RETURN_IF_ERROR(RefuseFlags({"trace-data"}, "says how much goes into a trace"));
   const OutputFile out = {"out", absl::GetFlag(FLAGS_out)};
   const OutputFile trace = {"trace", absl::GetFlag(FLAGS_trace)};
   const std::vector<std::string> read = {absl::GetFlag(FLAGS_faults),

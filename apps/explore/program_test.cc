@@ -391,6 +391,7 @@ TEST(ExploreProgramTest, BadInputIsOneLineAndTwo) {
        {{"--heal-after=soon"}, "--heal-after=soon: it takes a time"},
        {{"--picture=p.svg", "--seeds=5"}, "--picture is of a small run: with --shrink"},
        {{"--trace=t.json", "--seeds=5"}, "--trace is for one run: with --seed or --replay"},
+       {{"--trace-data=1MiB", "--seeds=5"}, "--trace-data says how much goes into a trace"},
        {{"--seeds=5", "--out=x"}, "--out is of one run"},
        {{"--partial"}, "--partial is for merge"},
        {{"--list", "--profile-sweep", "--csv"}, "--csv is for seeds, orders and --list of"},

@@ -97,8 +97,14 @@ absl::StatusOr<Source> OpenReal() {
 
 absl::StatusOr<Source> OpenSource(gpu::Device& device) {
   const std::string which = absl::GetFlag(FLAGS_source);
-  if (which == "libfabric") return OpenReal();
-  if (which == "sim") return OpenSimulated(device);
+  if (which == "libfabric") {
+    RETURN_IF_ERROR(RefuseFlags({"profile", "seed"}, "is of a simulated NIC: with --source=sim"));
+    return OpenReal();
+  }
+  if (which == "sim") {
+    RETURN_IF_ERROR(RefuseFlags({"nic"}, "is of a real NIC: with --source=libfabric"));
+    return OpenSimulated(device);
+  }
   if (which != "auto") {
     return absl::InvalidArgumentError(
         absl::StrCat("--source=", which, " does not exist: auto, sim or libfabric"));

@@ -38,6 +38,10 @@ TEST(GdaProbeTest, SaysWhatIsMissing) {
   EXPECT_THAT(kProbe.Refusal({"--source=verbs", "--device=host"}), HasSubstr("sim or libfabric"));
   EXPECT_THAT(kProbe.Refusal({"--device=tpu"}), HasSubstr("host, cuda:0"));
   EXPECT_THAT(kProbe.Refusal({"--device=host", "--source=sim", "--profile=p9"}), HasSubstr("p9"));
+  EXPECT_THAT(kProbe.Refusal({"--device=host", "--source=sim", "--nic=rdmap79s0"}),
+              HasSubstr("--nic is of a real NIC"));
+  EXPECT_THAT(kProbe.Refusal({"--device=host", "--source=libfabric", "--profile=p5en"}),
+              HasSubstr("--profile is of a simulated NIC"));
   EXPECT_THAT(kProbe.Refusal({"now"}), HasSubstr("unexpected argument 'now'"));
   EXPECT_THAT(kProbe.Refusal({"--device=host", "--source=sim", "--profile=p4d"}),
               HasSubstr("no RDMA writes"));

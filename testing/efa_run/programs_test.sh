@@ -111,6 +111,7 @@ refused() {
 refused "no program to run"
 refused "no such program" no-such-program-anywhere
 refused "unknown flag --frobnicate" --frobnicate fi_info
+refused "--key is of a network of several computers: with --network" --key="$work/key" fi_info
 refused "a trace of efa-run is JSON" --trace=x.html fi_info
 refused "no profile 'p9'" --profile=p9 fi_info
 refused "33 NICs: a machine of profile p5 has 32" --profile=p5 --nics=33 fi_info
