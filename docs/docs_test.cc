@@ -282,6 +282,24 @@ TEST(DocsTest, TablesOfFilesNameEveryHeader) {
   }
 }
 
+// A coroutine cannot `return`, as the plain macros do: who copies such an example cannot compile
+// it.
+TEST(DocsTest, ExamplesThatAwaitReturnAsCoroutinesDo) {
+  static const std::regex kPlain("[^_](ASSIGN_OR_RETURN|RETURN_IF_ERROR)\\(");
+  static const std::string kBegin = "```cpp";
+  for (const fs::path& path : TextFiles()) {
+    if (path.extension() != ".md") continue;
+    const std::string text = ReadFile(Root() / path);
+    std::size_t end = 0;
+    for (std::size_t at = text.find(kBegin); at != text.npos; at = text.find(kBegin, end)) {
+      end = text.find("```", at + kBegin.size());
+      const std::string code = text.substr(at, end - at);
+      if (code.find("co_await") == code.npos) continue;
+      EXPECT_FALSE(std::regex_search(code, kPlain)) << path << ":" << code;
+    }
+  }
+}
+
 TEST(DocsTest, EveryPageOfDocsThatATextNamesExists) {
   static const std::regex kPage("(?:^|[^/\\w])(docs/(?:decisions/)?[\\w-]+\\.md)");
   for (const fs::path& file : TextFiles()) {
