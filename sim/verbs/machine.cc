@@ -57,6 +57,10 @@ VirtualTime* FindVirtualTime() {
 Machine* of_process = nullptr;
 pid_t made_by = 0;
 
+// The process is ending, with another exit status than 0. Libraries of the program's, libfabric
+// among them, close their devices after that, with all that it had no time to close.
+bool has_failed = false;
+
 }  // namespace
 
 void Say(const std::string& line) { std::fprintf(stderr, "drydock-efa: %s\n", line.c_str()); }
@@ -87,6 +91,8 @@ absl::StatusOr<Machine*> Machine::Make() {
   ASSIGN_OR_RETURN(Profile profile, settings.MakeProfile());
   made_by = getpid();
   of_process = new Machine(std::move(settings), std::move(profile));  // as long as the process
+  // Comes before the destructors of libraries, for these were there when it was registered.
+  on_exit([](int status, void*) { has_failed = status != 0; }, nullptr);
   if (of_process->settings_.virtual_process == 0) return of_process;
   of_process->time_ = FindVirtualTime();
   if (of_process->time_ == nullptr) {
@@ -182,7 +188,7 @@ bool Machine::Leaves(Host& host) {
   if (!LockSoon(lock)) return false;
   const std::lock_guard world(host.mutex());
   if (findings_ != nullptr && findings_->mine() && findings_->watched() == &host) {
-    findings_->Leave(Findings::End::kLeaves);
+    findings_->Leave(has_failed ? Findings::End::kFails : Findings::End::kLeaves);
   }
   if (traced_ == &host && trace_ != nullptr && trace_->mine()) EndTrace();
   if (traced_ == &host) traced_ = nullptr;

@@ -4,12 +4,15 @@
 //   rules RULE[-kept]     exit status 0 when it has come to its end
 //   rules threads-kept    two threads, and no promise
 //   rules wait            ends after a minute
+//   rules closed-late     leaves all open, and a destructor closes the devices, as libfabric's does
+//   rules closed-late-3   the same, with exit status 3
 //   rules                 the rules, one a line
 
 #include <unistd.h>
 
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <map>
@@ -224,6 +227,16 @@ void Wait() {
   std::this_thread::sleep_for(60s);
 }
 
+Pair* left_open = nullptr;
+
+int CloseLate(int status) {
+  std::atexit([] {
+    for (const Side* side : {&left_open->a, &left_open->b}) ibv_close_device(side->context);
+  });
+  left_open = new Pair;
+  return status;
+}
+
 const std::map<std::string, std::function<void(bool kept)>>& Programs() {
   static const auto& programs = *new std::map<std::string, std::function<void(bool)>>{
       {"completion-queue-capacity", CompletionQueueCapacity},
@@ -251,6 +264,8 @@ int Run(std::string name) {
     Wait();
     return 0;
   }
+  if (name == "closed-late") return CloseLate(0);
+  if (name == "closed-late-3") return CloseLate(3);
   const std::size_t end = name.rfind("-kept");
   const bool kept = end != std::string::npos;
   if (kept) name.resize(end);
