@@ -43,7 +43,7 @@ Examples:
   drydock explore --scenario=write --seeds=100     a program under random faults
   drydock trace <run.json >run.html                a trace as a page
 
-Pages: docs/NAME.md is below share/doc/drydock-efa-run of the installation, in /usr for a Debian package.
+Pages, such as docs/faults.md: below share/doc/drydock-efa-run of the installation, in /usr for a Debian package.
 Exit status: the command's; 2 where there is no such command.
 TEXT
 }
