@@ -196,7 +196,7 @@ absl::StatusOr<OpenedEndpoint> OpenAndEnable(DomainCore& domain, const Capabilit
   const int result = domain.api.OpenEndpoint(domain.domain.get(), choice.info, &endpoint);
   if (result != 0) return ControlError(result, "open endpoint: fi_endpoint");
   OpenedEndpoint opened{.handle = Handle<fid_ep>(domain.api, endpoint),
-                        .limits = LimitsOf(*choice.info),
+                        .limits = choice.described.limits,
                         .capabilities = capabilities};
   RETURN_IF_ERROR(SetRetries(domain, options, endpoint));
   RETURN_IF_ERROR(BindAndEnable(domain, parts, endpoint));

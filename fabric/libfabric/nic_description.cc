@@ -8,6 +8,7 @@
 #include "absl/strings/string_view.h"
 #include "drydock/fabric/libfabric/library.h"
 #include "drydock/fabric/libfabric/provider_selection.h"
+#include "drydock/fabric/limits.h"
 
 namespace drydock::fabric::libfabric {
 namespace {
@@ -56,7 +57,7 @@ void SetSizes(const fi_info& info, Limits& limits) {
   limits.inject_bytes = info.tx_attr->inject_size;
   // The device itself injects writes only with large work requests, which an endpoint asks for.
   if ((info.caps & FI_RMA) != 0 && !IsDirect(info)) limits.inject_rma_bytes = limits.inject_bytes;
-  if ((info.caps & FI_MULTI_RECV) != 0) limits.multi_receive_bytes = kMultiReceiveBytes;
+  limits.multi_receive_bytes = kMultiReceiveBytes;
   if (IsDatagram(info)) {
     limits.datagram_prefix_bytes = info.ep_attr->msg_prefix_size;
     limits.datagram_bytes = most + limits.datagram_prefix_bytes;
@@ -108,8 +109,11 @@ constexpr Observation kObservations[] = {
     // One work request, one device: nothing to take back, and unknown peers have no access.
     {"efa", "efa-direct", {kMutualInsertion, kLocalRegistration}},
     // A peer's plain write or read raises a counter. Senders that are not in the address vector are
-    // named as the peer with number 0, so that no name can be trusted.
-    {"shm", "", {kCancel, kRemoteCounts}, {kSourceAddress}},
+    // named as the peer with number 0, so that no name can be trusted. A message that does not fit
+    // into the rest of a multi receive moves that rest behind the buffer, where the next ones are
+    // written (1.17, prov/shm/src/smr_progress.c, smr_progress_multi_recv); 2.1 does not tell that a
+    // buffer is full.
+    {"shm", "", {kCancel, kRemoteCounts}, {kSourceAddress, kMultiReceive}},
     // From libfabric 2.0 on, where it is no layer above connections (tcp;ofi_rxm): a receive takes a
     // message of any sender, whatever it was posted for (ofiwg/libfabric prov/tcp/src/xnet_srx.c).
     {"tcp", "", {kCancel, kReadRights}, {kDirectedReceive}},
@@ -131,8 +135,6 @@ void AddObserved(const fi_info& info, CapabilitySet& set) {
   }
 }
 
-}  // namespace
-
 Limits LimitsOf(const fi_info& info) {
   Limits limits;
   limits.address_bytes = info.addr_format == FI_ADDR_STR ? 0 : info.src_addrlen;
@@ -151,6 +153,8 @@ Limits LimitsOf(const fi_info& info) {
   return limits;
 }
 
+}  // namespace
+
 NicInfo Describe(const fi_info& info) {
   NicInfo described;
   described.domain = Text(info.domain_attr->name);
@@ -161,6 +165,7 @@ NicInfo Describe(const fi_info& info) {
   described.limits = LimitsOf(info);
   described.capabilities = Attested(info);
   AddObserved(info, described.capabilities);
+  if (!described.capabilities.Has(kMultiReceive)) described.limits.multi_receive_bytes = 0;
   if (info.nic != nullptr) DescribeNic(*info.nic, described);
   return described;
 }

@@ -6,7 +6,6 @@
 #include <cstddef>
 
 #include "drydock/fabric/libfabric/api.h"
-#include "drydock/fabric/limits.h"
 #include "drydock/fabric/nic_info.h"
 
 namespace drydock::fabric::libfabric {
@@ -17,11 +16,9 @@ inline constexpr std::size_t kMostSegments = 8;
 // Asked of every endpoint that can take several messages into one buffer (FI_OPT_MIN_MULTI_RECV).
 inline constexpr std::size_t kMultiReceiveBytes = 256;
 
-// Capabilities that only a trial shows (blocking queues, counters, retries) are not in it.
+// The NIC, and the limits of an endpoint that is opened with this info. Capabilities that only a
+// trial shows (blocking queues, counters, retries) are not in it.
 NicInfo Describe(const fi_info& info);
-
-// Of an endpoint that is opened with this info.
-Limits LimitsOf(const fi_info& info);
 
 }  // namespace drydock::fabric::libfabric
 

@@ -85,10 +85,10 @@ class LibfabricBackend final : public Backend {
                               kImmediateData, kUnsolicitedImmediate, kInject,
                               kCounters};
     if (Provider() != "efa-direct") {
-      for (const Capability more :
-           {kLongMessages, kSendOrder, kTaggedMessages, kMultiReceive, kCancel}) {
+      for (const Capability more : {kLongMessages, kSendOrder, kTaggedMessages, kCancel}) {
         set.Add(more);
       }
+      if (Provider() != "shm") set.Add(kMultiReceive);
       set.Add(IsPlainTcp() ? kWriteOrder : kAtomics);
       set.Add(IsPlainTcp() ? kReadRights : kDirectedReceive);
     }
@@ -164,11 +164,12 @@ class LibfabricBackend final : public Backend {
     }
     if (IsPlainTcp()) names.insert(names.end(), {"AtomicsContract.*", "DirectedContract.*"});
     if (Provider() == "shm") {
-      names.insert(names.end(),
-                   {"ClosingContract.LongMessageMayBeUnderWay",
-                    "DirectedContract.StrangerMeetsNoDirectedReceive",
-                    "MessageLimitContract.LongMessageIsCutAsAShortOneIs", "SourceContract.*",
-                    "TaggedContract.LongMessageIsCut", "WaitContract.*"});
+      names.insert(
+          names.end(),
+          {"CancelContract.MultiReceiveCanBeCancelled", "ClosingContract.LongMessageMayBeUnderWay",
+           "DirectedContract.StrangerMeetsNoDirectedReceive",
+           "MessageLimitContract.LongMessageIsCutAsAShortOneIs", "MultiReceiveContract.*",
+           "SourceContract.*", "TaggedContract.LongMessageIsCut", "WaitContract.*"});
     }
     return names;
   }
@@ -186,9 +187,7 @@ class LibfabricBackend final : public Backend {
             "TaggedContract.OverlongMessageIsCut",
             // A read that its target refuses takes its peer's room (-FI_EAGAIN), or never ends.
             "ProtectionContract.ReadEndsWithTheRegion", "ProtectionContract.ReadNeedsTheKey",
-            "ProtectionContract.RightToSendIsNoRightToReadWherePromised",
-            // The buffer's release is not told.
-            "MultiReceiveContract.FullBufferIsReleasedOnce"};
+            "ProtectionContract.RightToSendIsNoRightToReadWherePromised"};
   }
 
  private:
