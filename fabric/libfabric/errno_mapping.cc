@@ -10,8 +10,9 @@
 namespace drydock::fabric::libfabric {
 namespace {
 
-// Provider numbers of EFA's own software start here (ofiwg/libfabric prov/efa/src/efa_errno.h).
-constexpr int kEfaSoftwareErrors = 4096;
+// The device's own are of 8 bits. Those of EFA's software start at 4096 (ofiwg/libfabric
+// prov/efa/src/efa_errno.h).
+constexpr int kMostEfaStatus = 255;
 constexpr int kEfaEstablishedPeerUnresponsive = 4124;
 constexpr int kEfaUnestablishedPeerUnresponsive = 4126;
 constexpr int kEfaPeerAborted = 4127;  // its errno is FI_ECANCELED, as if we had given it up
@@ -71,7 +72,7 @@ ErrorCode FromErrno(int number) {
 }
 
 ErrorCode FromErrorEntry(bool is_efa, int error, int provider_error) {
-  if (is_efa && provider_error > 0 && provider_error < kEfaSoftwareErrors) {
+  if (is_efa && provider_error > 0 && provider_error <= kMostEfaStatus) {
     return FromEfaStatus(static_cast<std::uint8_t>(provider_error));
   }
   if (is_efa && (provider_error == kEfaEstablishedPeerUnresponsive ||

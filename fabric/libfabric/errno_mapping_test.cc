@@ -83,6 +83,12 @@ TEST(ErrnoMappingTest, OtherProvidersNumbersMeanNothing) {
 TEST(ErrnoMappingTest, AnErrorEntryIsNeverASuccess) {
   EXPECT_EQ(FromErrorEntry(false, 0, 0), ErrorCode::kOther);
   EXPECT_EQ(FromErrorEntry(true, 0, 0), ErrorCode::kOther);
+  // A provider below EFA's (shm) gives errnos, of which libfabric's own begin at 256.
+  EXPECT_EQ(FromErrorEntry(true, FI_EOTHER, FI_EOTHER), ErrorCode::kOther);
+  EXPECT_EQ(FromErrorEntry(true, FI_ETRUNC, FI_ETRUNC), ErrorCode::kTruncated);
+  for (int status = 1; status < 4096; ++status) {
+    EXPECT_NE(FromErrorEntry(true, FI_EIO, status), ErrorCode::kOk) << status;
+  }
   EXPECT_EQ(FromErrno(99999), ErrorCode::kOther);
 }
 
