@@ -19,8 +19,9 @@ namespace drydock::fabric {
 class AddressVector : public Capable {
  public:
   // kInvalidArgument: not an address of this fabric (length, or unusable content).
-  // kResourceExhausted: the device is out of address handles. An address that is there already is
-  // the same Peer, and is not counted: one Remove forgets it.
+  // kResourceExhausted: the device is out of address handles; libfabric does not say that, and its
+  // backend answers kInvalidArgument, with both reasons. An address that is there already is the
+  // same Peer, and is not counted: one Remove forgets it.
   virtual absl::StatusOr<Peer> Insert(const Address& address) = 0;
 
   // Forgets a peer. Requests to it that are posted afterwards fail with kUnknownPeer; those in

@@ -47,16 +47,24 @@ absl::Status CheckAddress(const Address& address, const fi_info& info) {
   return absl::OkStatus();
 }
 
-// The bytes that the provider is given. The end of an EFA address means something inside one
+// The address that the provider is given. The end of an EFA address means something inside one
 // process only (a pointer, in ofiwg/libfabric prov/efa/src/efa.h), and only that process may set
-// it.
-std::array<std::uint8_t, Address::kMaxBytes> ForProvider(const Address& address,
-                                                         const fi_info& info) {
+// it: a peer's is zero here, so that it makes no other peer of the address. REQUIRES: CheckAddress.
+absl::StatusOr<Address> ForProvider(const Address& address, const fi_info& info) {
+  if (info.addr_format != FI_ADDR_EFA) return address;
   constexpr std::size_t kEfaNameBytes = 24;
-  std::array<std::uint8_t, Address::kMaxBytes> bytes{};
-  const std::size_t length = info.addr_format == FI_ADDR_EFA ? kEfaNameBytes : address.size();
-  std::copy_n(address.bytes().begin(), length, bytes.begin());
-  return bytes;
+  std::array<std::uint8_t, Address::kEfaBytes> bytes{};
+  std::copy_n(address.bytes().begin(), kEfaNameBytes, bytes.begin());
+  return Address::FromBytes(bytes);
+}
+
+// The library counts what it took, and does not say why that was nothing.
+absl::Status TookNone(const DomainCore& domain) {
+  return absl::InvalidArgumentError(absl::StrCat(
+      "insert peer: fi_av_insert took no address",
+      domain.is_efa ? ": the GID is of no NIC that can be reached, or the device has no address "
+                      "handle left"
+                    : ""));
 }
 
 // A value that names no peer at this place of the table: its number belongs to another place.
@@ -93,13 +101,13 @@ void VectorCore::Forget(Peer peer) {
 absl::StatusOr<Peer> LibfabricAddressVector::Insert(const Address& address) {
   if (core_ == nullptr) return ClosedError("address vector");
   RETURN_IF_ERROR(CheckAddress(address, *core_->domain->nic.info));
-  const auto bytes = ForProvider(address, *core_->domain->nic.info);
+  ASSIGN_OR_RETURN(const Address given, ForProvider(address, *core_->domain->nic.info));
   fi_addr_t number = FI_ADDR_UNSPEC;
-  const int result = core_->domain->api.InsertAddress(core_->vector.get(), bytes.data(), &number);
-  if (result != 1 || number > UINT32_MAX) {
-    return ControlError(result < 0 ? result : -FI_EINVAL, "insert peer: fi_av_insert");
-  }
-  return core_->Put(number, address);
+  const int result =
+      core_->domain->api.InsertAddress(core_->vector.get(), given.bytes().data(), &number);
+  if (result < 0) return ControlError(result, "insert peer: fi_av_insert");
+  if (result != 1 || number > UINT32_MAX) return TookNone(*core_->domain);
+  return core_->Put(number, given);
 }
 
 absl::Status LibfabricAddressVector::Remove(Peer peer) {

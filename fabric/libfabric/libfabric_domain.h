@@ -88,7 +88,8 @@ struct VectorCore {
     const auto peer = static_cast<Peer>(peers[number & mask]);
     return NumberOf(peer) == number ? peer : kNoPeer;
   }
-  // The address under this number becomes a peer, or that which it was.
+  // The address under this number becomes a peer, or that which it was. `address`: as the library
+  // was given it.
   Peer Put(fi_addr_t number, const Address& address);
   void Forget(Peer peer);
 

@@ -30,6 +30,7 @@ using ::drydock::testing_matchers::StatusIs;
 using ::testing::_;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // Everything that one opens on a NIC.
 struct Opened {
@@ -621,6 +622,33 @@ TEST_F(LibfabricFabricTest, PeersAreToldApart) {
     peers.pop_back();
   }
   expect_no_others();
+}
+
+TEST_F(LibfabricFabricTest, TheEndOfAnEfaAddressMakesNoOtherPeer) {
+  FakeLibfabric fake;
+  Opened opened;
+  ASSERT_THAT(Open(fake, opened), IsOk());
+  std::array<std::uint8_t, 32> bytes = kAddress;
+  bytes[31] = 7;
+  fake.next_number = 0;  // as the provider answers, which sees the same address
+  ASSERT_OK_AND_ASSIGN(const Peer again, opened.peers->Insert(*Address::FromBytes(bytes)));
+  EXPECT_EQ(fake.last_inserted.at(31), 0);
+  EXPECT_EQ(again, opened.peer);
+  EXPECT_EQ(opened.endpoint->Write(Write(opened, 1)), ErrorCode::kOk);
+}
+
+// An errno that the library did not give would be a lie: of EFA it may be the address, or the device.
+TEST_F(LibfabricFabricTest, AnAddressThatWasNotTakenIsToldWithoutAnInventedNumber) {
+  FakeLibfabric fake;
+  Opened opened;
+  ASSERT_THAT(Open(fake, opened), IsOk());
+  EXPECT_CALL(fake.api(), InsertAddress).WillOnce(::testing::Return(0));
+  const absl::Status none = opened.peers->Insert(*Address::FromBytes(kAddress)).status();
+  EXPECT_THAT(none, StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no address handle")));
+  EXPECT_THAT(none, StatusIs(absl::StatusCode::kInvalidArgument, Not(HasSubstr("-22"))));
+  EXPECT_CALL(fake.api(), InsertAddress).WillOnce(::testing::Return(-FI_ENOMEM));
+  EXPECT_THAT(opened.peers->Insert(*Address::FromBytes(kAddress)).status(),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("fi_av_insert")));
 }
 
 TEST_F(LibfabricFabricTest, UnsolicitedEntriesHaveNoContext) {

@@ -86,6 +86,19 @@ TEST_F(AddressContract, AddressInsertedTwiceIsOnePeer) {
   ExpectReaches(again);
 }
 
+// The bytes behind an EFA address are nobody's business: a peer that sends others must not make a
+// stranger of one that the program knows.
+TEST_F(AddressContract, BytesBehindTheNameMakeNoOtherPeer) {
+  const Address address = target_.endpoint->address();
+  const auto good = address.bytes();
+  std::vector<std::uint8_t> bytes(good.begin(), good.end());
+  if (initiator_.domain->nic().address_format == "FI_ADDR_EFA") bytes.back() ^= 1;
+  ASSERT_OK_AND_ASSIGN(const Address other, Address::FromBytes(bytes));
+  ASSERT_OK_AND_ASSIGN(const Peer again, initiator_.peers->Insert(other));
+  EXPECT_EQ(again, initiator_.peer);
+  ExpectReaches(initiator_.peer);
+}
+
 // Insertions are not counted.
 TEST_F(AddressContract, OneRemovalForgetsAnAddressInsertedTwice) {
   ASSERT_OK_AND_ASSIGN(const Peer again, initiator_.peers->Insert(target_.endpoint->address()));
