@@ -17,7 +17,8 @@ class Cancel {
 
   // Requests the end of the posted receive, tagged or not, with this context. kOk: if no message
   // has begun to arrive, the receive completes with kCanceled and its buffer is free; otherwise it
-  // completes as without the request. kInvalidArgument: no posted receive has this context.
+  // completes as without the request. kInvalidArgument: no posted receive has this context, but for
+  // one that was taken back already.
   // kClosed: the endpoint was closed. Sends, writes and reads cannot be cancelled.
   [[nodiscard]] virtual ErrorCode CancelReceive(Context context) = 0;
 };

@@ -157,11 +157,13 @@ class alignas(64) RequestSlots {
     ++left_;
   }
 
-  // A request under way with this context; null when there is none. Looks at every slot.
+  // A request under way with this context that was not taken back; null when there is none. Looks
+  // at every slot.
   RequestSlot* Find(Context context) {
     for (std::size_t i = 0; i < depth_; ++i) {
       RequestSlot& slot = slots_[i];
-      if (slot.signalled() && slot.context == context && !IsFree(slot)) return &slot;
+      const bool named = slot.signalled() && slot.context == context;
+      if (named && !slot.what.taken_back && !IsFree(slot)) return &slot;
     }
     return nullptr;
   }

@@ -58,6 +58,18 @@ TEST_F(CancelContract, OnlyTheNamedReceiveIsCancelled) {
   for (const std::uint64_t i : {0u, 1u, 3u, 4u}) EXPECT_TRUE(Take(target_, i).ok()) << i;
 }
 
+// Of two receives of one context, each call ends one; and then there is none.
+TEST_F(CancelContract, NoReceiveIsTakenBackTwice) {
+  ASSERT_EQ(Recv(0, 100, 1), ErrorCode::kOk);
+  ASSERT_EQ(Recv(100, 100, 1), ErrorCode::kOk);
+  EXPECT_EQ(CancelAt(target_, 1), ErrorCode::kOk);
+  EXPECT_EQ(CancelAt(target_, 1), ErrorCode::kOk);
+  EXPECT_EQ(CancelAt(target_, 1), ErrorCode::kInvalidArgument);
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(Take(target_, 1).error, ErrorCode::kCanceled);
+  PumpQuietly();
+  EXPECT_TRUE(target_.completions.empty());
+}
+
 // Every slot of the queue can be taken back, again and again.
 TEST_F(CancelContract, ReceivesCanBeCancelledForLong) {
   const std::size_t rounds = 2 * limits().receive_queue_depth + 1;
