@@ -151,6 +151,10 @@ absl::StatusOr<int> Run(const std::vector<std::string>& positional) {
     ASSIGN_OR_RETURN(const Comparison comparison, Compare(*question.profile));
     return Deliver(comparison);
   }
+  const auto& load = question.workloads.front();
+  if (!load.warm && load.operations == 0) {
+    return absl::InvalidArgumentError("--nowarm is for a run that ends: with --pages");
+  }
   ASSIGN_OR_RETURN(const Answer answer, Predict(std::move(question)));
   return Deliver(answer);
 }

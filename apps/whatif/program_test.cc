@@ -105,6 +105,19 @@ TEST(WhatifTest, CsvHasALineForEachRow) {
   EXPECT_EQ(cells.back(), "window");
 }
 
+// How long all pages take is in each form, of one workload and of a sweep.
+TEST(WhatifTest, ARunThatEndsHasItsTimeInEveryForm) {
+  const auto output = [](std::vector<std::string> flags) {
+    flags.insert(flags.end(), {"--nics=1", "--pages=8", "--nowarm"});
+    return kWhatif.Output(flags);
+  };
+  EXPECT_THAT(output({}), HasSubstr("total      8 pages take 19."));
+  EXPECT_THAT(output({"--sweep=threads"}), AllOf(HasSubstr("all pages"), HasSubstr("  19.")));
+  EXPECT_THAT(output({"--csv"}), HasSubstr("predicted_total_s,predicted_overall_gbps,"));
+  EXPECT_NEAR(Json::parse(output({"--json"}))["rows"][0]["predicted_total_s"].get<double>(), 0.0196,
+              0.0002);
+}
+
 TEST(WhatifTest, DrawsWhatItSays) {
   const std::filesystem::path path =
       std::filesystem::path(std::getenv("TEST_TMPDIR")) / "whatif.svg";
@@ -205,6 +218,7 @@ TEST(WhatifTest, WhatCannotBeIsRefused) {
   EXPECT_THAT(kWhatif.Refusal({"--nics=33"}), HasSubstr("33 NICs, profile p5 has 32"));
   EXPECT_THAT(kWhatif.Refusal({"--size=big"}), HasSubstr("--size=big is no size"));
   EXPECT_THAT(kWhatif.Refusal({"--window=0"}), HasSubstr("1 or more"));
+  EXPECT_THAT(kWhatif.Refusal({"--nowarm"}), HasSubstr("with --pages"));
   EXPECT_THAT(kWhatif.Refusal({"--policy=fast"}),
               HasSubstr("policy \"fast\" does not exist: round-robin, split"));
   EXPECT_THAT(kWhatif.Refusal({"--sweep=time"}), HasSubstr("there are size, nics"));

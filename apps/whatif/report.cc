@@ -62,6 +62,10 @@ std::string Beginning(const sim::Profile& profile) {
 std::string Table(const Answer& answer) {
   Rows rows = {{Heading(answer.question.sweep), "predicted Gbit/s", "of line", "predicted Mop/s",
                 "latency", "CPU per page", "limiter", "next limiter"}};
+  // Of one workload, Total says it.
+  const bool ends =
+      answer.question.sweep != Sweep::kNone && answer.question.workloads.front().operations > 0;
+  if (ends) rows[0].insert(rows[0].end(), {"all pages", "over that time"});
   for (std::size_t i = 0; i < answer.predictions.size(); ++i) {
     const Prediction& prediction = answer.predictions[i];
     const Workload& workload = answer.question.workloads[i];
@@ -72,6 +76,9 @@ std::string Table(const Answer& answer) {
          FormatDuration(prediction.latency), FormatDuration(prediction.post_cost),
          Limiter(prediction),
          absl::StrCat(std::string(Name(next.limiter)), " at ", Gbps(GbpsOf(next, workload)))});
+    if (!ends) continue;
+    rows.back().push_back(FormatDuration(prediction.total));
+    rows.back().push_back(absl::StrCat(Gbps(prediction.overall_gbps), " Gbit/s"));
   }
   return FormatTable(rows);
 }
@@ -89,7 +96,8 @@ std::string Stages(const Answer& answer) {
 
 std::string Total(const Workload& workload, const Prediction& prediction) {
   if (workload.operations == 0) return "";
-  return absl::StrCat("\ntotal      ", workload.operations, " pages take ",
+  return absl::StrCat("\ntotal      ", workload.operations,
+                      workload.operations == 1 ? " page takes " : " pages take ",
                       FormatDuration(prediction.total), ", ", Gbps(prediction.overall_gbps),
                       " Gbit/s; first contact takes ", FormatDuration(prediction.contact_time),
                       " of it (predicted)\n");
@@ -144,7 +152,7 @@ std::string JsonText(const Answer& answer) {
 std::string CsvText(const Answer& answer) {
   Rows rows = {{"profile", "page_bytes", "nics", "gpus", "threads", "window", "predicted_gbps",
                 "predicted_mops", "predicted_share_of_line", "predicted_latency_us",
-                "predicted_cpu_us", "limiter"}};
+                "predicted_cpu_us", "predicted_total_s", "predicted_overall_gbps", "limiter"}};
   for (std::size_t i = 0; i < answer.predictions.size(); ++i) {
     const Workload& workload = answer.question.workloads[i];
     const Json row = ToJson(workload, answer.predictions[i]);
