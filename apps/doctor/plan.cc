@@ -113,10 +113,14 @@ void Budget::Regions() const {
        "registering one more fails with ENOMEM", "fewer and larger regions");
   if (plan.memory_bytes == 0) return;
   const Wide region_bytes = Pages(plan.memory_bytes, plan.regions);
-  const std::uint64_t most_pages = std::min(device.max_mr_pages, device.max_remote_write_pages);
+  // Peers write to the memory themselves only where the device can.
+  const std::uint64_t most_pages =
+      device.rdma_write ? std::min(device.max_mr_pages, device.max_remote_write_pages)
+                        : device.max_mr_pages;
   const bool small = Pages(region_bytes, device.page_bytes) <= Wide(most_pages);
   const bool huge = Pages(region_bytes, kHugePage) <= Wide(most_pages);
-  Line("plan-region-pages", "pages of 4 KiB in a region that peers write to",
+  Line("plan-region-pages",
+       absl::StrCat("pages of 4 KiB in a region", device.rdma_write ? " that peers write to" : ""),
        Pages(region_bytes, device.page_bytes), most_pages, "the registration fails",
        huge && !small ? "more regions, or memory of huge pages of 2 MiB (MAP_HUGETLB)"
                       : "more and smaller regions");
@@ -208,6 +212,11 @@ absl::Status CheckPlanIsSane(const Plan& plan) {
 void CheckPlan(const Plan& plan, const sim::Profile& profile, const MachineFacts& machine,
                Findings& findings) {
   findings.Info("plan", absl::StrCat("against ", profile.description));
+  if (!profile.device.rdma_write) {
+    findings.Info("plan-writes",
+                  "these NICs have no RDMA write: `efa-direct` has none either, and the fabric "
+                  "`efa` makes a write of messages, each of which takes places in the queues");
+  }
   const std::uint64_t there = profile.nics.size();
   const std::uint64_t nics = plan.nics == 0 ? there : plan.nics;
   if (nics > there) {

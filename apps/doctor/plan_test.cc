@@ -23,8 +23,8 @@ using ::testing::HasSubstr;
 
 constexpr std::uint64_t kGiB = 1 << 30;
 
-// The finding of one check, for a plan on a p5 with this limit of locked memory.
-Finding Check(const Plan& plan, const std::string& check, const std::string& limit = "unlimited") {
+// The findings for a plan, with this limit of locked memory.
+std::vector<Finding> CheckAll(const Plan& plan, const char* profile, const std::string& limit) {
   const FakeMachine machine;
   machine.Write("/proc/meminfo", "MemTotal:       2097152000 kB\n");
   machine.Write("/proc/self/limits", "Max locked memory   " + limit + "   " + limit + " bytes\n");
@@ -34,8 +34,13 @@ Finding Check(const Plan& plan, const std::string& check, const std::string& lim
   EXPECT_THAT(CheckPlanIsSane(plan), StatusIs(absl::StatusCode::kOk));
   std::vector<Finding> all;
   Findings findings(Group::kPlan, all);
-  CheckPlan(plan, **sim::FindProfile("p5"), facts, findings);
-  for (const Finding& finding : all) {
+  CheckPlan(plan, **sim::FindProfile(profile), facts, findings);
+  return all;
+}
+
+// That of one check, on a p5.
+Finding Check(const Plan& plan, const std::string& check, const std::string& limit = "unlimited") {
+  for (const Finding& finding : CheckAll(plan, "p5", limit)) {
     if (finding.check == check) return finding;
   }
   ADD_FAILURE() << "no finding " << check;
@@ -105,6 +110,26 @@ TEST(PlanTest, MemoryIsCountedInPagesAndOnEveryNic) {
             Severity::kOk);
   EXPECT_EQ(Check({.processes = 21, .memory_bytes = 100 * kGiB}, "plan-memory").severity,
             Severity::kCannot);
+}
+
+// Where peers cannot write, a region has no limit of theirs: 96 GiB instead of 4.
+TEST(PlanTest, NicsWithoutRdmaWriteTakeLargerRegions) {
+  const auto of = [](const char* profile, std::uint64_t bytes, const std::string& check) {
+    for (const Finding& finding :
+         CheckAll({.peers = 16, .memory_bytes = bytes}, profile, "unlimited")) {
+      if (finding.check == check) return finding;
+    }
+    return Finding{};
+  };
+  EXPECT_EQ(of("p5", 8 * kGiB, "plan-region-pages").severity, Severity::kCannot);
+  EXPECT_TRUE(of("p5", 8 * kGiB, "plan-writes").what.empty());
+  for (const char* profile : {"p4d", "c5n", "c7gn"}) {
+    const Finding region = of(profile, 8 * kGiB, "plan-region-pages");
+    EXPECT_EQ(region.severity, Severity::kOk) << profile;
+    EXPECT_THAT(region.what, ::testing::Not(HasSubstr("peers write"))) << profile;
+    EXPECT_EQ(of(profile, 97 * kGiB, "plan-region-pages").severity, Severity::kCannot) << profile;
+    EXPECT_THAT(of(profile, 0, "plan-writes").what, HasSubstr("no RDMA write")) << profile;
+  }
 }
 
 // The largest plan that is accepted does not overflow into one that fits.
