@@ -12,6 +12,7 @@
 #include "drydock/coro/scope.h"
 #include "drydock/coro/sleep.h"
 #include "drydock/coro/status_macros.h"
+#include "drydock/fabric/async/message_receiver.h"
 #include "drydock/fabric/async/node.h"
 #include "drydock/sim/cluster/two_nodes.h"
 #include "drydock/testing/harness/under_faults.h"
