@@ -20,7 +20,10 @@ ABSL_FLAG(std::string, profile, "small", "The machines: small, p5, p5en, ...");
 ABSL_FLAG(std::uint64_t, seed, 1, "What everything random is drawn from.");
 ABSL_FLAG(std::uint64_t, clients, 4, "Machines that read and write, 1 to 31.");
 ABSL_FLAG(std::uint64_t, blocks, 64, "Blocks of 512 bytes, on both servers.");
-ABSL_FLAG(std::uint64_t, rounds, 4, "How often every block is written, and read by every client.");
+ABSL_FLAG(
+    std::uint64_t, rounds, 4,
+    "How often every block is written, and read by every client. A run that takes more than 10 s "
+    "of simulated time is ended.");
 ABSL_FLAG(std::uint64_t, window, 8, "Calls of a client under way, 1 to 32.");
 ABSL_FLAG(std::uint64_t, hedge_us, 80,
           "Microseconds after which a read that has no answer asks the other "

@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "drydock/apps/blocks/client.h"
 #include "drydock/apps/blocks/store.h"
+#include "drydock/apps/common/units.h"
 #include "drydock/coro/event.h"
 #include "drydock/coro/scope.h"
 #include "drydock/coro/sleep.h"
@@ -213,8 +214,16 @@ absl::StatusOr<Report> RunBlocks(const Settings& settings) {
                        {.seed = settings.seed, .profile = profile->name});
   Report report;
   const coro::Time deadline = coro::After(cluster.loop().Now(), settings.timeout);
-  RETURN_IF_ERROR(
-      cluster.loop().Run(coro::WithDeadline(deadline, RunIn(cluster, settings, report))));
+  const absl::Status ran =
+      cluster.loop().Run(coro::WithDeadline(deadline, RunIn(cluster, settings, report)));
+  if (absl::IsDeadlineExceeded(ran) && cluster.loop().Now() >= deadline) {
+    return absl::DeadlineExceededError(absl::StrCat("the run is not over after ",
+                                                    FormatDuration(settings.timeout),
+                                                    " of simulated time, as long as one may take: "
+                                                    "ask for fewer blocks, rounds or clients, or a "
+                                                    "wider window"));
+  }
+  RETURN_IF_ERROR(ran);
   return report;
 }
 
