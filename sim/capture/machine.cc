@@ -115,9 +115,13 @@ absl::StatusOr<std::shared_ptr<std::byte>> Machine::MemoryOf(Index index) {
   const Region& region = node_.regions[index];
   if (stretch_of_[index] == kNowhere) return AllocatePages(region.length);
   Stretch& stretch = stretches_[stretch_of_[index]];
-  if (stretch.open++ == 0) {
-    ASSIGN_OR_RETURN(stretch.bytes, AllocatePages(stretch.end - stretch.begin));
+  const std::uint64_t length = stretch.end - stretch.begin;
+  if (stretch.bytes == nullptr) {
+    ASSIGN_OR_RETURN(stretch.bytes, AllocatePages(length));
+  } else if (stretch.open == 0) {
+    ClearPages(stretch.bytes.get(), length);
   }
+  ++stretch.open;
   std::byte* const first = stretch.bytes.get() + (region.memory - stretch.begin);
   return std::shared_ptr<std::byte>(stretch.bytes, first);
 }

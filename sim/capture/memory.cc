@@ -17,4 +17,6 @@ absl::StatusOr<std::shared_ptr<std::byte>> AllocatePages(std::uint64_t bytes) {
                                     [bytes](std::byte* first) { munmap(first, bytes); });
 }
 
+void ClearPages(std::byte* first, std::uint64_t bytes) { madvise(first, bytes, MADV_DONTNEED); }
+
 }  // namespace drydock::sim::capture

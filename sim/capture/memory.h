@@ -15,6 +15,9 @@ namespace drydock::sim::capture {
 // Bytes that are zero at first. The pointer keeps them.
 absl::StatusOr<std::shared_ptr<std::byte>> AllocatePages(std::uint64_t bytes);
 
+// Makes such memory zero again, and gives its pages back.
+void ClearPages(std::byte* first, std::uint64_t bytes);
+
 }  // namespace drydock::sim::capture
 
 #endif  // DRYDOCK_SIM_CAPTURE_MEMORY_H_

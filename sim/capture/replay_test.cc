@@ -467,6 +467,17 @@ TEST(ReplayTest, BuffersThatOverlapShareWhatTheyShare) {
   EXPECT_TRUE(Steered1({trace.Text()}).same_memory());
 }
 
+// A program may register one buffer for each operation: nobody keeps memory for each time.
+TEST(ReplayTest, ABufferThatIsRegisteredAgainIsZero) {
+  TraceText trace;
+  trace.Post(1, 3, 1, "write", 0, 64, TraceText::At(2, 16) + TraceText::Data(Pattern('a', 64)));
+  trace.Poll(1, 9, {1});
+  trace.Close(2, 12, "region", 24, Bytes().Put(16, Pattern('a', 64)).Closing());
+  trace.Region(2, 90, kBytes, 13);
+  trace.Close(2, 14, "region", 90, Bytes().Closing());
+  EXPECT_TRUE(Steered1({trace.Text()}).same_memory());
+}
+
 TEST(ReplayTest, ReplayIsAFunctionOfCaptureAndSeed) {
   const std::string text = Everything().Text();
   const Steered one = Steered1({text}, Options(3));
