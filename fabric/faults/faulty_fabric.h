@@ -11,9 +11,10 @@
 //
 // These go through untouched: the posts of powers (tagged messages, atomics, cancel, queue access)
 // and counters, which count the operations below. A batch over several posts (more_to_come.h) goes
-// through, too, unless a rule may keep an operation from the fabric below: then each post rings. Completions of tagged messages and atomics can be
-// faulted by their kind; nothing else is known of them. Peers and endpoints of received messages
-// and remote writes are not known either, so that rules that name one never concern them.
+// through, too, unless a rule may keep an operation from the fabric below: then each post rings.
+// Completions of tagged messages and atomics can be faulted by their kind; nothing else is known of
+// them. Peers and endpoints of received messages and remote writes are not known either, so that
+// rules that name one never concern them.
 
 #ifndef DRYDOCK_FABRIC_FAULTS_FAULTY_FABRIC_H_
 #define DRYDOCK_FABRIC_FAULTS_FAULTY_FABRIC_H_

@@ -42,8 +42,8 @@ class FaultyCompletionQueue final : public ForwardingCompletionQueue,
 };
 
 // An address vector whose insertions the rules may refuse, and that numbers its addresses from 0 in
-// the order of first insertion, because selectors of a plan name them by that number. Ownership and threads:
-// as the wrapped one.
+// the order of first insertion, because selectors of a plan name them by that number. Ownership and
+// threads: as the wrapped one.
 class FaultyAddressVector final : public ForwardingAddressVector {
  public:
   FaultyAddressVector(std::unique_ptr<AddressVector> wrapped, std::shared_ptr<Session> session,

@@ -31,7 +31,7 @@ class PeerDirectory : public std::enable_shared_from_this<PeerDirectory> {
   }
   void Remove(Peer peer) { peers_.erase(static_cast<std::uint64_t>(peer)); }
 
-  // The index of the peer in the order of first insertion, from 0; absent if it is not in the vector.
+  // The index of the peer in the order of first insertion, from 0; absent: it is not in the vector.
   std::optional<std::uint32_t> NumberOf(Peer peer) const {
     const auto found = peers_.find(static_cast<std::uint64_t>(peer));
     if (found == peers_.end()) return std::nullopt;

@@ -26,8 +26,8 @@ using Names = std::vector<Name>;
 
 Name NameOf(const Step& step) { return {step.operation, step.kind, step.packet}; }
 
-// Operation b of an event, from 10 on of another NIC; those of which nothing is known any more, those
-// that have ended, and those that keep their turn.
+// Operation b of an event, from 10 on of another NIC; those of which nothing is known any more,
+// those that have ended, and those that keep their turn.
 struct Network final : Actor {
   std::uint32_t index() const override { return 0; }
   void OnEvent(const Event&) override {}
