@@ -87,6 +87,10 @@ std::vector<Case> Cases() {
   cases.push_back({"drained_64_KiB", "p5", load, Limiter::kWindow, 64 * 6});
   load.page_bytes = 384 << 10;
   cases.push_back({"drained_384_KiB", "p5", load, Limiter::kWindow, 64 * 4});
+  load.nics = 8;
+  load.page_bytes = 4 << 10;
+  load.window = 8;
+  cases.push_back({"drained_by_one_thread", "p5", load, Limiter::kWindow, 64 * 6});
   load = Load(2, 1, 4 << 10, 128, 1);
   load.bare = load.far = true;
   cases.push_back({"far_threads", "p5", load, Limiter::kNuma, 1500});

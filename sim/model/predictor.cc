@@ -72,7 +72,7 @@ class Calculation {
   double ReceiveRate() const;
   double PollRate() const;
   double PostRate(double seconds_each) const;
-  double WindowRate(double slowest_stage) const;
+  double WindowRate(double slowest_of_nics) const;
   // Of NICs that share what carries so many GB/s, by the number of their group; 0: no limit.
   template <typename Group, typename Limit>
   double SharedRate(Group group, Limit gbytes_per_s) const;
@@ -366,7 +366,7 @@ double Calculation::FarMemoryRate() const {
                     [this](int) { return profile_.numa_link_gbytes_per_s; });
 }
 
-double Calculation::WindowRate(double slowest_stage) const {
+double Calculation::WindowRate(double slowest_of_nics) const {
   const auto window = static_cast<double>(WindowOf(profile_, load_));
   switch (load_.pattern) {
     case Pattern::kSingle:
@@ -376,8 +376,10 @@ double Calculation::WindowRate(double slowest_stage) const {
     case Pattern::kDrained:
       break;
   }
-  // All of a window follow each other at the pace of the slowest stage; then the last ending.
-  const double pace = static_cast<double>(nics_) / slowest_stage;
+  // All of a window follow each other at the pace of the slowest stage; then the last ending. A
+  // thread that has several NICs posts to one while the others drain.
+  const double pace =
+      std::max(static_cast<double>(nics_) / slowest_of_nics, PostSeconds(load_.pinned, load_.far));
   const double ending = Seconds(AckDelay() + flights_.MeanOfLast(Ending(Behind(window, pace)),
                                                                  static_cast<std::size_t>(window),
                                                                  FromSeconds(pace)));
@@ -410,7 +412,10 @@ Prediction Calculation::Run() {
   };
   std::stable_sort(bounds.begin(), bounds.end(), less);
   const double slowest_stage = bounds.front().operations_per_s;
-  bound(Limiter::kWindow, WindowRate(slowest_stage * static_cast<double>(parts_)));
+  const auto of_nics = std::find_if(bounds.begin(), bounds.end(), [](const Bound& one) {
+    return one.limiter != Limiter::kPostRate && one.limiter != Limiter::kNuma;
+  });
+  bound(Limiter::kWindow, WindowRate(of_nics->operations_per_s * static_cast<double>(parts_)));
   std::stable_sort(bounds.begin(), bounds.end(), less);
 
   prediction.operations_per_s = bounds.front().operations_per_s;
