@@ -29,6 +29,7 @@ for command in "${commands[@]}"; do
   "$drydock" "$command" --help >"$work/one.txt" || fail "$command --help"
   "$drydock" help "$command" | cmp - "$work/one.txt" || fail "help $command is not $command --help"
   if [ "$command" != efa-run ]; then  # which is a command of its own
+    "$drydock" "$command" -h | cmp - "$work/one.txt" || fail "$command -h is not $command --help"
     grep -qE "^  drydock $command( |$)" "$work/one.txt" || fail "$command --help does not say how drydock calls it"
     if grep -E "$bare" "$work/one.txt"; then fail "$command --help names commands that are others outside drydock"; fi
   fi

@@ -64,7 +64,7 @@ run() {  # COMMAND ARGUMENT...
   [ -n "$program" ] || refuse "no command '$1' (drydock --help lists them)"
   if [ ! -x "$program" ] && [ "$1" = efa-run ]; then refuse "efa-run is not installed: it is in the package drydock-efa-run"; fi
   [ -x "$program" ] || refuse "$program is not there: the installation is not whole"
-  if [ "$1" != efa-run ] && [ "${2:-}" = --help ]; then help_of "$1"; return; fi
+  if [ "$1" != efa-run ] && [[ " ${*:2} " =~ \ (--help|-h)\  ]]; then help_of "$1"; return; fi
   exec "$program" "${@:2}"
 }
 

@@ -34,7 +34,7 @@ ln -s "$PWD/bin/drydock" "$work/linked"
   fail "efa-run does not find its library"
 for plan in share/drydock/plans/*.json; do bin/efa-run --quiet --nics=1 --faults="$plan" true || fail "$plan"; done
 for run in --digest --seeds=1..2; do bin/efa-run --quiet --nics=1 "$run" true || fail "efa-run $run: no virtual time"; done
-bin/drydock write --num-pages=2 --trace="$work/t.json" >"$work/write.log" || fail "bin/drydock write"
+bin/drydock write --fabric=sim --num-pages=2 --trace="$work/t.json" >"$work/write.log" || fail "bin/drydock write"
 grep -q 'Data is correct' "$work/write.log" || fail "bin/drydock write says: $(cat "$work/write.log")"
 status=0
 bin/drydock explore --scenario=write-last --faults=none --seeds=20 >"$work/explore.txt" 2>&1 || status=$?

@@ -152,7 +152,7 @@ std::string JsonText(const Answer& answer) {
 std::string CsvText(const Answer& answer) {
   Rows rows = {{"profile", "page_bytes", "nics", "gpus", "threads", "window", "predicted_gbps",
                 "predicted_mops", "predicted_share_of_line", "predicted_latency_us",
-                "predicted_cpu_us", "predicted_total_s", "predicted_overall_gbps", "limiter"}};
+                "predicted_cpu_us", "limiter", "predicted_total_s", "predicted_overall_gbps"}};
   for (std::size_t i = 0; i < answer.predictions.size(); ++i) {
     const Workload& workload = answer.question.workloads[i];
     const Json row = ToJson(workload, answer.predictions[i]);

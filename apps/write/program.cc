@@ -186,8 +186,9 @@ absl::StatusOr<int> RunSession(Session& session, const Arguments& arguments,
   }
   const std::optional<Launch> launch = FindLaunch();
   if (launch.has_value()) return RunRank(session, arguments, places, *launch);
-  RETURN_IF_ERROR(RefuseFlags({"completion", "data-seed", "num-pages", "page-size"},
-                              "is for a client: give a server's address"));
+  RETURN_IF_ERROR(RefuseFlags(
+      {"completion", "data-seed", "num-pages", "page-size"},
+      "is for a client: give a server's address, or --fabric=sim for both in one process"));
   return Serve(session, arguments, places, nullptr);
 }
 

@@ -10,8 +10,8 @@
 namespace drydock::fabric::async {
 namespace {
 
-// Where a client's numbers begin: 2^32 of its own. A client that starts again has another address,
-// as its queue pair has another number and key.
+// Where a client's numbers begin: 2^32 of its own. On EFA a client that starts again has another
+// address, as its queue pair has another number and key.
 std::uint64_t NumbersFrom(const Address& address) {
   std::uint64_t hash = 0;
   for (const std::uint8_t byte : address.bytes()) hash = coro::Combine(hash, byte);

@@ -24,7 +24,9 @@ class PeerDirectory : public std::enable_shared_from_this<PeerDirectory> {
   static constexpr PowerId kPower{"fabric::faults::PeerDirectory"};
 
   // An address has its number for good, as in the simulated device: also when it is inserted again.
+  // One that names a peer of the vector, by other bytes that mean nothing, has that peer's.
   void Add(Peer peer, const Address& address) {
+    if (peers_.contains(static_cast<std::uint64_t>(peer))) return;
     const auto next = static_cast<std::uint32_t>(numbers_.size());
     const std::uint32_t number = numbers_.try_emplace(address.ToHex(), next).first->second;
     peers_.try_emplace(static_cast<std::uint64_t>(peer), Entry{.number = number});

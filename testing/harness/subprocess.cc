@@ -105,11 +105,14 @@ std::vector<char*> Pointers(std::vector<std::string>& texts) {
   return pointers;
 }
 
+// A child begins in this process's folder, also under `bazel run`, whose variable would send it to
+// that of its caller.
 std::vector<std::string> Environment(const std::map<std::string, std::string>& changes) {
   std::vector<std::string> result;
   for (char** entry = environ; *entry != nullptr; ++entry) {
     const std::string name(*entry, std::strcspn(*entry, "="));
-    if (changes.count(name) == 0) result.emplace_back(*entry);
+    if (name == "BUILD_WORKING_DIRECTORY" || changes.count(name) > 0) continue;
+    result.emplace_back(*entry);
   }
   for (const auto& [name, value] : changes) result.push_back(absl::StrCat(name, "=", value));
   return result;
