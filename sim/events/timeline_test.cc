@@ -154,7 +154,10 @@ TEST_F(TimelineTest, WaitedIsTheTimeThatNoWorkTook) {
 
 TEST_F(TimelineTest, NewsAreWhatHappenedAndTheProgramsLooksAtTheTime) {
   std::uint64_t news = timeline.news();
-  const auto has_news = [&] { return std::exchange(news, timeline.news()) != news; };
+  const auto has_news = [&] {
+    const std::uint64_t now = timeline.news();
+    return std::exchange(news, now) != now;
+  };
   EXPECT_FALSE(has_news());
   timeline.Now();
   EXPECT_TRUE(has_news());
