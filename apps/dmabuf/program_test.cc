@@ -82,7 +82,7 @@ TEST(DmabufTest, WhatCannotBeIsRefused) {
               HasSubstr("--kinds takes no --num-pages"));
   EXPECT_THAT(kDmabuf.Refusal({"--bytes=4096"}), HasSubstr("goes with --bandwidth only"));
   EXPECT_THAT(kDmabuf.Refusal({"--device=host", "--clients=3"}),
-              HasSubstr("--clients is for a server in a process of its own"));
+              HasSubstr("--clients is for a server whose clients are started by hand"));
 }
 
 TEST(DmabufTest, HelpShowsWhatItTakes) {

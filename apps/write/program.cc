@@ -60,8 +60,7 @@ absl::StatusOr<CompletionMode> Completion() {
   for (const CompletionMode mode : {CompletionMode::kCount, CompletionMode::kLast}) {
     if (name == NameOf(mode)) return mode;
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("--completion=", name, " does not exist: count or last"));
+  return absl::InvalidArgumentError(absl::StrCat("--completion=", name, ": count or last"));
 }
 
 // Positional arguments: the server's address, and two that may be flags as well.
@@ -165,10 +164,6 @@ absl::StatusOr<int> Fetch(Session& session, Arguments arguments, const DataPlace
 // One rank of a launcher: all others are clients of rank 0.
 absl::StatusOr<int> RunRank(Session& session, Arguments arguments, const DataPlaces& places,
                             const Launch& launch) {
-  if (absl::GetFlag(FLAGS_clients) != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--clients: ", launch.launcher, " has started as many as there are"));
-  }
   ASSIGN_OR_RETURN(const std::unique_ptr<Ranks> ranks, JoinLaunch(launch));
   if (ranks->rank() == 0) return Serve(session, arguments, places, ranks.get());
   ASSIGN_OR_RETURN(const std::vector<std::string> addresses,
@@ -180,15 +175,14 @@ absl::StatusOr<int> RunRank(Session& session, Arguments arguments, const DataPla
 absl::StatusOr<int> RunSession(Session& session, const Arguments& arguments,
                                const DataPlaces& places) {
   ASSIGN_OR_RETURN(const Roles roles, session.RolesFor(arguments.address.has_value()));
-  if (roles.client) {
-    RETURN_IF_ERROR(RefuseFlags({"clients"}, "is for a server in a process of its own"));
-    return Fetch(session, arguments, places);
-  }
   const std::optional<Launch> launch = FindLaunch();
+  if (roles.client || launch.has_value()) {
+    RETURN_IF_ERROR(RefuseFlags({"clients"}, "is for a server whose clients are started by hand"));
+  }
+  if (roles.client) return Fetch(session, arguments, places);
   if (launch.has_value()) return RunRank(session, arguments, places, *launch);
-  RETURN_IF_ERROR(RefuseFlags(
-      {"completion", "data-seed", "num-pages", "page-size"},
-      "is for a client: give a server's address, or --fabric=sim for both in one process"));
+  RETURN_IF_ERROR(RefuseFlags({"completion", "data-seed", "num-pages", "page-size"},
+                              "is for a client: give its server's address, or --fabric=sim"));
   return Serve(session, arguments, places, nullptr);
 }
 

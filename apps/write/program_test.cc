@@ -246,7 +246,7 @@ INSTANTIATE_TEST_SUITE_P(
         BadInput{{"--page-size=33554432"}, "does not divide"},
         BadInput{{"--seed=abc"}, "--seed=abc is not valid: it takes a whole number"},
         BadInput{{"--seed=-1"}, "--seed=-1"}, BadInput{{"--seed="}, "--seed="},
-        BadInput{{"--clients=2"}, "--clients is for a server in a process of its own"},
+        BadInput{{"--clients=2"}, "--clients is for a server whose clients are started by hand"},
         BadInput{{"--completion=first"}, "count or last"}, BadInput{{"--profile=x"}, "small"},
         BadInput{{"--nic=eth9"}, "rdmap79s0"},
         BadInput{{"--fabric=verbs"}, "sim, libfabric or auto"},
