@@ -43,7 +43,9 @@ bool ProcessTime::Wait(std::int64_t deadline) {
 }
 
 void ProcessTime::Sleep(std::int64_t deadline) {
-  while (now_ < deadline && Wait(deadline)) {
+  while (now_ < deadline) {
+    if (!Wait(deadline))
+      Hang("nothing is under way in the network, and the program sleeps for ever");
   }
 }
 

@@ -99,6 +99,16 @@ TEST(ProcessTimeDeathTest, WhoLivesLongerThanTheLimitHangs) {
   unsetenv(kLimitVariable);
 }
 
+TEST(ProcessTimeDeathTest, WhoSleepsForEverHangs) {
+  ProcessTime time;
+  EXPECT_EXIT(time.Sleep(VirtualTime::kNever), testing::ExitedWithCode(VirtualTime::kHangs),
+              "sleeps for ever");
+  Moments world({VirtualTime::kBegin + 100, VirtualTime::kNever});
+  time.Follow(&world);
+  EXPECT_EXIT(time.Sleep(VirtualTime::kNever), testing::ExitedWithCode(VirtualTime::kHangs),
+              "sleeps for ever");
+}
+
 TEST(ProcessTimeDeathTest, SomebodyElseMayEndTheProcess) {
   ProcessTime time;
   time.OnHang([](const char*) { std::_Exit(7); });

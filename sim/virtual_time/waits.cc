@@ -30,6 +30,7 @@ constexpr char kNobody[] = "nothing is under way in the network, and the program
 constexpr char kCondition[] = "the program's only thread waits for a condition";
 constexpr timespec kAtOnce{};
 constexpr std::size_t kMaskBytes = 8;  // of a set of signals, as the kernel has it
+constexpr clockid_t kEither = -1;      // a condition's attribute says which: it is not known here
 
 bool IsWhole(const timespec& time) {
   return time.tv_sec >= 0 && time.tv_nsec >= 0 && time.tv_nsec < kSecond;
@@ -39,13 +40,16 @@ timespec Milliseconds(int count) {
   return {.tv_sec = count / 1000, .tv_nsec = count % 1000 * 1'000'000};
 }
 
-// A moment on one of the two clocks, which never show the same number: what is later than any
-// process lives is one of the calendar, and may be before the process began.
-std::int64_t Moment(const timespec& time) {
+// When `clock` shows `time`. One of the calendar may be before the process began; a monotonic one
+// may be decades ahead, and mean for ever. Of kEither, what is earlier than a year before the
+// calendar's first moment is monotonic.
+std::int64_t Moment(const timespec& time, clockid_t clock) {
   const std::int64_t moment =
       std::min<std::int64_t>(time.tv_sec, 9'000'000'000) * kSecond + time.tv_nsec;
-  constexpr std::int64_t kLatest = ProcessTime::kBegin + ProcessTime::kMostLimit * kSecond;
-  return moment > kLatest ? moment - ProcessTime::kCalendar : moment;
+  constexpr std::int64_t kYear = 365 * 86400 * kSecond;
+  const bool of_calendar = clock == CLOCK_REALTIME || clock == CLOCK_TAI ||
+                           (clock == kEither && moment >= ProcessTime::kCalendar - kYear);
+  return of_calendar ? moment - ProcessTime::kCalendar : moment;
 }
 
 // `look` asks the kernel what is ready: now, or, with `block`, when something is. Returns its
@@ -108,9 +112,9 @@ std::int64_t In(int milliseconds) {
 }
 
 // For a wait for another thread: EINVAL, or ETIMEDOUT at the deadline.
-int SleepUntil(const timespec& deadline) {
+int SleepUntil(const timespec& deadline, clockid_t clock) {
   if (!IsWhole(deadline)) return EINVAL;
-  ProcessTime::Get().Sleep(Moment(deadline));
+  ProcessTime::Get().Sleep(Moment(deadline, clock));
   return ETIMEDOUT;
 }
 
@@ -140,10 +144,10 @@ int nanosleep(const timespec* duration, timespec* /*left*/) {
   return 0;
 }
 
-int clock_nanosleep(clockid_t /*clock*/, int flags, const timespec* when, timespec* /*left*/) {
+int clock_nanosleep(clockid_t clock, int flags, const timespec* when, timespec* /*left*/) {
   if (!IsWhole(*when)) return EINVAL;
   ProcessTime& time = ProcessTime::Get();
-  time.Sleep((flags & TIMER_ABSTIME) != 0 ? Moment(*when) : time.After(when));
+  time.Sleep((flags & TIMER_ABSTIME) != 0 ? Moment(*when, clock) : time.After(when));
   return 0;
 }
 
@@ -235,16 +239,16 @@ int cnd_wait(cnd_t* /*condition*/, mtx_t* /*mutex*/) { Hang(kCondition); }
 
 int pthread_cond_timedwait(pthread_cond_t* /*condition*/, pthread_mutex_t* /*mutex*/,
                            const timespec* deadline) {
-  return SleepUntil(*deadline);
+  return SleepUntil(*deadline, kEither);
 }
 
 int pthread_cond_clockwait(pthread_cond_t* /*condition*/, pthread_mutex_t* /*mutex*/,
-                           clockid_t /*clock*/, const timespec* deadline) {
-  return SleepUntil(*deadline);
+                           clockid_t clock, const timespec* deadline) {
+  return SleepUntil(*deadline, clock);
 }
 
 int cnd_timedwait(cnd_t* /*condition*/, mtx_t* /*mutex*/, const timespec* deadline) {
-  return SleepUntil(*deadline) == ETIMEDOUT ? thrd_timedout : thrd_error;
+  return SleepUntil(*deadline, CLOCK_REALTIME) == ETIMEDOUT ? thrd_timedout : thrd_error;
 }
 
 int sem_wait(sem_t* semaphore) {
@@ -252,14 +256,14 @@ int sem_wait(sem_t* semaphore) {
   Hang("the program's only thread waits for a semaphore");
 }
 
-int sem_timedwait(sem_t* semaphore, const timespec* deadline) {
+int sem_clockwait(sem_t* semaphore, clockid_t clock, const timespec* deadline) {
   if (sem_trywait(semaphore) == 0) return 0;
-  errno = SleepUntil(*deadline);
+  errno = SleepUntil(*deadline, clock);
   return -1;
 }
 
-int sem_clockwait(sem_t* semaphore, clockid_t /*clock*/, const timespec* deadline) {
-  return sem_timedwait(semaphore, deadline);
+int sem_timedwait(sem_t* semaphore, const timespec* deadline) {
+  return sem_clockwait(semaphore, CLOCK_REALTIME, deadline);
 }
 
 // ---- Threads ----

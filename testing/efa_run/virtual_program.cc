@@ -1,7 +1,7 @@
 // A program for efa-run --virtual that does what its argument says: "waits" waits in every way, and
 // prints what it drew; "hangs" waits for what never comes, "reads-in-vain" looks for it, and
-// "polls-at-the-end" looks once when 5 s are over; "odd" fails with every other seed; "starts-thread",
-// "starts-c-thread" and "forks" do what is refused.
+// "polls-at-the-end" looks once when 5 s are over; "ages-HOW" waits for decades in one way; "odd"
+// fails with every other seed; "starts-thread", "starts-c-thread" and "forks" do what is refused.
 
 #include <fcntl.h>
 #include <infiniband/verbs.h>
@@ -103,6 +103,62 @@ void Wait() {
   });
 }
 
+timespec In(clockid_t clock, time_t seconds) {
+  timespec time{};
+  clock_gettime(clock, &time);
+  time.tv_sec += seconds;
+  return time;
+}
+
+int AwaitCondition(clockid_t clock, const timespec& until) {
+  pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+  pthread_mutex_lock(&mutex);
+  const int result = pthread_cond_clockwait(&condition, &mutex, clock, &until);
+  pthread_mutex_unlock(&mutex);
+  return result;
+}
+
+int AwaitSemaphore(clockid_t clock, const timespec& until) {
+  sem_t semaphore;
+  sem_init(&semaphore, 0, 0);
+  return sem_clockwait(&semaphore, clock, &until) == 0 ? 0 : errno;
+}
+
+void WaitByTheClockThatIsNamed() {
+  for (const clockid_t clock : {CLOCK_REALTIME, CLOCK_MONOTONIC}) {
+    Expect("pthread_cond_clockwait", [clock] {
+      if (AwaitCondition(clock, In(clock, 100)) != ETIMEDOUT) ++failures;
+    });
+    Expect("sem_clockwait", [clock] {
+      if (AwaitSemaphore(clock, In(clock, 100)) != ETIMEDOUT) ++failures;
+    });
+  }
+}
+
+// Programs that mean for ever by it. Returns only where the wait was over.
+void WaitForAges(std::string_view how) {
+  constexpr time_t kAges = 40LL * 365 * 86400;
+  const timespec until = In(CLOCK_MONOTONIC, kAges);
+  if (how == "condition") AwaitCondition(CLOCK_MONOTONIC, until);
+  if (how == "semaphore") AwaitSemaphore(CLOCK_MONOTONIC, until);
+  if (how == "moment") clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, nullptr);
+  if (how == "attribute") {
+    pthread_condattr_t attribute;
+    pthread_condattr_init(&attribute);
+    pthread_condattr_setclock(&attribute, CLOCK_MONOTONIC);
+    pthread_cond_t condition;
+    pthread_cond_init(&condition, &attribute);
+    pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&mutex);
+    pthread_cond_timedwait(&condition, &mutex, &until);
+  }
+  if (how == "sleep") {
+    const timespec duration{.tv_sec = kAges, .tv_nsec = 0};
+    nanosleep(&duration, nullptr);
+  }
+}
+
 // A deadline that has passed, even before the process began, is no reason to wait.
 void WaitForThePast() {
   const auto before = std::chrono::steady_clock::now();
@@ -117,6 +173,8 @@ void WaitForThePast() {
   sem_t semaphore;
   sem_init(&semaphore, 0, 0);
   if (sem_timedwait(&semaphore, &past) == 0 || errno != ETIMEDOUT) ++failures;
+  if (AwaitCondition(CLOCK_REALTIME, past) != ETIMEDOUT) ++failures;
+  if (AwaitSemaphore(CLOCK_REALTIME, past) != ETIMEDOUT) ++failures;
   clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &past, nullptr);
   if (std::chrono::steady_clock::now() - before > 1s) ++failures;
 }
@@ -189,6 +247,8 @@ int main(int count, char** words) {
   if (what == "hangs") Hang();
   if (what == "reads-in-vain") ReadInVain();
   if (what == "polls-at-the-end") PollAtTheEnd();
+  constexpr std::string_view kAges = "ages-";
+  if (what.starts_with(kAges)) WaitForAges(what.substr(kAges.size()));
   if (what == "odd") return IsOdd();
   if (what == "starts-c-thread") {
     thrd_t thread;
@@ -200,6 +260,7 @@ int main(int count, char** words) {
   if (what == "waits") {
     ibv_context* const context = OpenDevice();
     Wait();
+    WaitByTheClockThatIsNamed();
     WaitForThePast();
     Draw();
     if (ibv_close_device(context) != 0) ++failures;

@@ -16,7 +16,7 @@ run() {
   timeout -s KILL 120 "$efa_run" --quiet --nics=2 --virtual "${flags[@]}" "$@" >"$work/said.txt" 2>&1 || status=$?
 }
 
-echo "== 1100 s of waits"
+echo "== 1500 s of waits"
 SECONDS=0
 run --digest -- "$program" waits
 [ "$status" = 0 ] || fail "waits: $status"
@@ -50,6 +50,10 @@ run -- "$program" hangs
 [ "$status" = 124 ] && grep -qF 'hang: nothing is under way' "$work/said.txt" || fail "a hang: $status"
 run --limit=5 -- "$program" reads-in-vain
 [ "$status" = 124 ] && grep -qF 'lives longer than it may' "$work/said.txt" || fail "looks in vain: $status"
+for how in condition semaphore moment attribute sleep; do
+  run -- "$program" ages-$how
+  [ "$status" = 124 ] && grep -qF 'drydock-efa: hang: ' "$work/said.txt" || fail "40 years, $how: $status"
+done
 SECONDS=0
 run --limit=5 --digest --trace="$work/trace.json" -- "$program" polls-at-the-end
 [ "$status" = 124 ] && grep -qF 'drydock-efa: digest ' "$work/said.txt" || fail "the end within a call: $status"
