@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -57,9 +58,13 @@ VirtualTime* FindVirtualTime() {
 Machine* of_process = nullptr;
 pid_t made_by = 0;
 
-// The process is ending, with another exit status than 0. Libraries of the program's, libfabric
-// among them, close their devices after that, with all that it had no time to close.
-bool has_failed = false;
+// The process is ending, with another exit status than 0. Destructors close devices after that,
+// libfabric's among them, with all that the program had no time to close; so may other threads.
+std::atomic<bool> has_failed = false;
+
+void ListenForFailure() {
+  on_exit([](int status, void*) { has_failed = status != 0; }, nullptr);
+}
 
 }  // namespace
 
@@ -91,8 +96,15 @@ absl::StatusOr<Machine*> Machine::Make() {
   ASSIGN_OR_RETURN(Profile profile, settings.MakeProfile());
   made_by = getpid();
   of_process = new Machine(std::move(settings), std::move(profile));  // as long as the process
-  // Comes before the destructors of libraries, for these were there when it was registered.
-  on_exit([](int status, void*) { has_failed = status != 0; }, nullptr);
+  // Comes before the destructors of libraries, for these were there when it was registered, and
+  // after that of a static object whose constructor opens the device. exit destroys objects of its
+  // thread before all of them, and what is registered then comes first: but only where exit is
+  // called by this thread.
+  ListenForFailure();
+  struct Last {
+    ~Last() { ListenForFailure(); }
+  };
+  static thread_local Last last;
   if (of_process->settings_.virtual_process == 0) return of_process;
   of_process->time_ = FindVirtualTime();
   if (of_process->time_ == nullptr) {

@@ -6,6 +6,8 @@
 //   rules wait            ends after a minute
 //   rules closed-late     leaves all open, and a destructor closes the devices, as libfabric's does
 //   rules closed-late-3   the same, with exit status 3
+//   rules closed-static   the same by a static object whose constructor opens the devices
+//   rules closed-static-3 the same, with exit status 3
 //   rules                 the rules, one a line
 
 #include <unistd.h>
@@ -229,11 +231,22 @@ void Wait() {
 
 Pair* left_open = nullptr;
 
+void CloseDevices() {
+  for (const Side* side : {&left_open->a, &left_open->b}) ibv_close_device(side->context);
+}
+
 int CloseLate(int status) {
-  std::atexit([] {
-    for (const Side* side : {&left_open->a, &left_open->b}) ibv_close_device(side->context);
-  });
+  std::atexit(CloseDevices);
   left_open = new Pair;
+  return status;
+}
+
+int CloseByStaticObject(int status) {
+  struct Owner {
+    Owner() { left_open = new Pair; }
+    ~Owner() { CloseDevices(); }
+  };
+  static const Owner owner;
   return status;
 }
 
@@ -266,6 +279,8 @@ int Run(std::string name) {
   }
   if (name == "closed-late") return CloseLate(0);
   if (name == "closed-late-3") return CloseLate(3);
+  if (name == "closed-static") return CloseByStaticObject(0);
+  if (name == "closed-static-3") return CloseByStaticObject(3);
   const std::size_t end = name.rfind("-kept");
   const bool kept = end != std::string::npos;
   if (kept) name.resize(end);
