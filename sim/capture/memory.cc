@@ -2,6 +2,8 @@
 
 #include <sys/mman.h>
 
+#include <cstring>
+
 #include "absl/strings/str_cat.h"
 
 namespace drydock::sim::capture {
@@ -17,6 +19,9 @@ absl::StatusOr<std::shared_ptr<std::byte>> AllocatePages(std::uint64_t bytes) {
                                     [bytes](std::byte* first) { munmap(first, bytes); });
 }
 
-void ClearPages(std::byte* first, std::uint64_t bytes) { madvise(first, bytes, MADV_DONTNEED); }
+void ClearPages(std::byte* first, std::uint64_t bytes) {
+  // Those of a process that has locked its memory stay, with what is in them.
+  if (madvise(first, bytes, MADV_DONTNEED) != 0) std::memset(first, 0, bytes);
+}
 
 }  // namespace drydock::sim::capture

@@ -15,7 +15,7 @@ namespace drydock::sim::capture {
 // Bytes that are zero at first. The pointer keeps them.
 absl::StatusOr<std::shared_ptr<std::byte>> AllocatePages(std::uint64_t bytes);
 
-// Makes such memory zero again, and gives its pages back.
+// Makes such memory zero again, and gives its pages back, unless they are locked.
 void ClearPages(std::byte* first, std::uint64_t bytes);
 
 }  // namespace drydock::sim::capture

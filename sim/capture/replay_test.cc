@@ -2,7 +2,11 @@
 
 #include "drydock/sim/capture/replay.h"
 
+#include <sys/mman.h>
+
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -17,8 +21,10 @@
 #include "drydock/sim/capture/read_capture.h"
 #include "drydock/sim/capture/steer.h"
 #include "drydock/sim/capture/testing/trace_text.h"
+#include "drydock/sim/driver/sim_fabric.h"
 #include "drydock/sim/profile/profile.h"
 #include "drydock/sim/rdm/sim_rdm_fabric.h"
+#include "drydock/sim/world/world.h"
 #include "gtest/gtest.h"
 
 namespace drydock::sim::capture {
@@ -467,7 +473,6 @@ TEST(ReplayTest, BuffersThatOverlapShareWhatTheyShare) {
   EXPECT_TRUE(Steered1({trace.Text()}).same_memory());
 }
 
-// A program may register one buffer for each operation: nobody keeps memory for each time.
 TEST(ReplayTest, ABufferThatIsRegisteredAgainIsZero) {
   TraceText trace;
   trace.Post(1, 3, 1, "write", 0, 64, TraceText::At(2, 16) + TraceText::Data(Pattern('a', 64)));
@@ -476,6 +481,33 @@ TEST(ReplayTest, ABufferThatIsRegisteredAgainIsZero) {
   trace.Region(2, 90, kBytes, 13);
   trace.Close(2, 14, "region", 90, Bytes().Closing());
   EXPECT_TRUE(Steered1({trace.Text()}).same_memory());
+}
+
+// A program may register one buffer for each operation: there is no memory for each time.
+TEST(MachineTest, ABufferThatIsRegisteredAgainLiesWhereItLayAndIsZero) {
+  TraceText trace({1});
+  trace.Close(1, 1, "region", 14);
+  for (int time = 2; time <= 5; ++time) {
+    trace.Region(1, 90 + time, kBytes, time);
+    trace.Close(1, time + .5, "region", 90 + time);
+  }
+  const Capture capture = Joined({trace.Text()});
+  ASSERT_EQ(capture.nodes.size(), 1u);
+  World world(1, Profiles().front());
+  auto machine = Machine::Open(capture.nodes[0], OpenSimFabric(world, world.AddNode("node 1")));
+  ASSERT_TRUE(machine.ok()) << machine.status();
+  const std::size_t times = capture.nodes[0].regions.size();
+  ASSERT_EQ(times, 5u);
+  for (Index time = 0; time < times; ++time) {
+    ASSERT_TRUE((*machine)->OpenRegion(time).ok());
+    const std::span<std::byte> bytes((*machine)->bytes(time), kBytes);
+    EXPECT_EQ(bytes.data(), (*machine)->bytes(0));
+    EXPECT_EQ(std::ranges::count(bytes, std::byte{0}), static_cast<std::ptrdiff_t>(kBytes));
+    std::ranges::fill(bytes, std::byte{7});
+    // Locked pages cannot be given back. Not everyone may lock some: then all times are alike.
+    if (time == 2) static_cast<void>(mlock(bytes.data(), bytes.size()));
+    (*machine)->CloseRegion(time);
+  }
 }
 
 TEST(ReplayTest, ReplayIsAFunctionOfCaptureAndSeed) {
