@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstddef>
 #include <memory>
-#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -156,7 +155,8 @@ class Stage {
         const PlayOptions& options)
       : profile_(profile),
         load_(load),
-        nics_(prediction.active_nics),
+        active_(ActiveNics(profile, load)),
+        nics_(active_.size()),
         parts_(prediction.parts),
         request_bytes_(std::max<std::uint64_t>(1, load.page_bytes / parts_)),
         window_(WindowOf(profile, load)),
@@ -179,9 +179,9 @@ class Stage {
     return far && node >= 0 ? 1 - node : node;
   }
   absl::Status GiveThreads();
-  absl::Status OpenLane(std::size_t nic);
+  absl::Status OpenLane(std::size_t lane);
   absl::Status Place(Node& machine, std::size_t nic, const End& end);
-  std::size_t TargetOf(std::size_t nic) const;
+  std::size_t TargetOf(std::size_t lane) const;
   absl::StatusOr<std::size_t> Turn(std::uint64_t most);
   // Until so many requests of all NICs have ended; each posts at most `most`.
   absl::Status PlayUntil(std::uint64_t requests, std::uint64_t most);
@@ -190,7 +190,8 @@ class Stage {
 
   const Profile& profile_;
   const Workload& load_;
-  const std::size_t nics_;
+  const std::vector<std::size_t> active_;  // numbers of the NICs that are used
+  const std::size_t nics_;                 // how many: a lane each
   const std::size_t parts_;
   const std::size_t request_bytes_;
   const std::size_t window_;
@@ -213,27 +214,26 @@ absl::Status Stage::Open() {
         load_.route == Route::kLoopback ? &here_ : &world_.AddNode(absl::StrCat("there", peer)));
     to_.push_back(OpenSimFabric(world_, *there_.back()));
   }
-  for (std::size_t nic = 0; nic < nics_; ++nic) RETURN_IF_ERROR(OpenLane(nic));
+  for (std::size_t lane = 0; lane < nics_; ++lane) RETURN_IF_ERROR(OpenLane(lane));
   return absl::OkStatus();
 }
 
 absl::Status Stage::GiveThreads() {
-  std::vector<std::size_t> nics(nics_);
-  std::iota(nics.begin(), nics.end(), 0);
   const ThreadPlace place = !load_.pinned ? ThreadPlace::kNowhere
                             : load_.far   ? ThreadPlace::kFar
                                           : ThreadPlace::kNear;
   return world_.processors().ShareOut(
-      here_, nics, std::min(load_.threads, nics_), place,
+      here_, active_, std::min(load_.threads, nics_), place,
       {.shares_state = !load_.sharded, .progress_in_post = !load_.lazy});
 }
 
-std::size_t Stage::TargetOf(std::size_t nic) const {
+std::size_t Stage::TargetOf(std::size_t lane) const {
   if (load_.route == Route::kCrossing) {
-    return (nic + StepToAnotherRail(profile_)) % profile_.nics.size();
+    return (active_[lane] + StepToAnotherRail(profile_)) % profile_.nics.size();
   }
   const std::size_t receivers = load_.receivers == 0 ? nics_ : std::min(load_.receivers, nics_);
-  return nic * receivers / nics_ * nics_ / receivers;  // of the same rail, where it can be
+  // Of the same rail, where it can be.
+  return active_[lane * receivers / nics_ * nics_ / receivers];
 }
 
 absl::Status Stage::Place(Node& machine, std::size_t nic, const End& end) {
@@ -242,11 +242,12 @@ absl::Status Stage::Place(Node& machine, std::size_t nic, const End& end) {
                                    NodeFor(nic, load_.memory == Memory::kFar));
 }
 
-absl::Status Stage::OpenLane(std::size_t nic) {
+absl::Status Stage::OpenLane(std::size_t lane) {
   const bool writes = load_.direction == Direction::kWrite;
   const std::size_t many = request_bytes_ * Lane::Places(window_);
-  const std::size_t target = TargetOf(nic);
-  const std::size_t peer = nic % to_.size();
+  const std::size_t nic = active_[lane];
+  const std::size_t target = TargetOf(lane);
+  const std::size_t peer = lane % to_.size();
   ASSIGN_OR_RETURN(End here, End::Open(*from_, nic, writes ? request_bytes_ : many));
   ASSIGN_OR_RETURN(End there, End::Open(*to_[peer], target, writes ? many : request_bytes_));
   RETURN_IF_ERROR(Place(here_, nic, here));

@@ -1,8 +1,9 @@
 // A workload played through on the simulator, packet by packet and post by post. It measures in
 // virtual time the figures that the predictor calculates.
 //
-//   world.AddNode("here")  NIC 0 ──► NIC 0  world.AddNode("there")      a lane for each NIC, whose
-//                          NIC 1 ──► NIC 1                              window is kept full
+//   world.AddNode("here")  NIC 0 ──► NIC 0  world.AddNode("there")      a lane for each NIC
+//                          NIC 1 ──► NIC 1                              that is used, whose window
+//                                                                       is kept full
 //
 // The same profile, the same workload and the same seed play the same run.
 

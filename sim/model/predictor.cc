@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <map>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "drydock/coro/status_macros.h"
@@ -35,7 +37,8 @@ class Calculation {
       : profile_(profile),
         load_(workload),
         flights_(flights),
-        nics_(ActiveNics()),
+        active_(ActiveNics(profile, workload)),
+        nics_(active_.size()),
         parts_(PartsOfPage()),
         request_(RequestOf(static_cast<double>(workload.page_bytes) / static_cast<double>(parts_))),
         burst_(BurstOf(profile, workload)),
@@ -57,7 +60,6 @@ class Calculation {
     double in_turn = 1;  // of them that a receiving NIC takes in, one after the other
   };
 
-  std::size_t ActiveNics() const;
   std::size_t PartsOfPage() const;
   Request RequestOf(double bytes) const;
   double RouteGbps() const;
@@ -73,9 +75,9 @@ class Calculation {
   double PollRate() const;
   double PostRate(double seconds_each) const;
   double WindowRate(double slowest_of_nics) const;
-  // Of NICs that share what carries so many GB/s, by the number of their group; 0: no limit.
-  template <typename Group, typename Limit>
-  double SharedRate(Group group, Limit gbytes_per_s) const;
+  // Of NICs that share what carries so many GB/s, by the number of its place; 0: no limit.
+  template <typename PlaceOf, typename Limit>
+  double SharedRate(PlaceOf place_of, Limit gbytes_per_s) const;
   double HostMemoryRate() const;
   double FarMemoryRate() const;
 
@@ -110,8 +112,9 @@ class Calculation {
   const Profile& profile_;
   const Workload& load_;
   Flights& flights_;
-  const std::size_t nics_;   // that are used
-  const std::size_t parts_;  // of a page: each is a request
+  const std::vector<std::size_t> active_;  // numbers of the NICs that are used
+  const std::size_t nics_;                 // how many
+  const std::size_t parts_;                // of a page: each is a request
   const Request request_;
   const std::size_t burst_;
   const std::size_t threads_;  // that have something to do
@@ -119,32 +122,6 @@ class Calculation {
 };
 
 // ---- The shares of NICs and threads ----
-
-// NICs that share a switch with a GPU, for each GPU there.
-std::size_t NicsNearGpu(const Profile& profile) {
-  if (profile.gpus.empty()) return profile.nics.size();
-  const int place = profile.gpus[0].pcie_switch;
-  const auto there = [place](const auto& device) { return device.pcie_switch == place; };
-  const auto nics = std::count_if(profile.nics.begin(), profile.nics.end(), there);
-  const auto gpus = std::count_if(profile.gpus.begin(), profile.gpus.end(), there);
-  return static_cast<std::size_t>(std::max<std::ptrdiff_t>(1, nics / gpus));
-}
-
-std::size_t Calculation::ActiveNics() const {
-  // One page of a GPU at a time is on one NIC, unless it is cut.
-  const bool one_page = load_.pattern == Pattern::kSingle && load_.policy != Policy::kSplit;
-  const std::size_t most = one_page ? std::min(load_.nics, load_.gpus) : load_.nics;
-  switch (load_.policy) {
-    case Policy::kByPeer:
-      return std::min(most, load_.gpus * load_.peers);
-    case Policy::kPinned:
-      return std::min(most, load_.gpus);
-    case Policy::kNearFirst:
-      return std::min(most, load_.gpus * NicsNearGpu(profile_));
-    default:
-      return most;
-  }
-}
 
 std::size_t Calculation::PartsOfPage() const {
   return load_.policy == Policy::kSplit ? std::max<std::size_t>(1, nics_ / load_.gpus) : 1;
@@ -176,11 +153,12 @@ double Calculation::FarShare(std::size_t threads, bool pinned, bool far_threads)
   const std::size_t nodes = std::max<std::size_t>(1, profile_.numa_cpus.size());
   if (nodes == 1) return 0;
   if (!pinned) return 1.0 - 1.0 / static_cast<double>(nodes);
+  const auto node = [this](std::size_t i) { return profile_.nics[active_[i]].numa_node; };
   std::size_t far = 0;
   for (std::size_t thread = 0; thread < threads; ++thread) {
     const auto [begin, end] = ShareOf(thread, threads, nics_);
-    for (std::size_t nic = begin; nic < end; ++nic) {
-      const bool here = profile_.nics[nic].numa_node == profile_.nics[begin].numa_node;
+    for (std::size_t i = begin; i < end; ++i) {
+      const bool here = node(i) == node(begin);
       far += here == far_threads ? 1 : 0;
     }
   }
@@ -335,10 +313,10 @@ double Calculation::Receivers() const {
 
 double Calculation::ReceiveRate() const { return Receivers() / OnLink(ReceiveGbps()); }
 
-template <typename Group, typename Limit>
-double Calculation::SharedRate(Group group, Limit gbytes_per_s) const {
+template <typename PlaceOf, typename Limit>
+double Calculation::SharedRate(PlaceOf place_of, Limit gbytes_per_s) const {
   std::map<int, std::size_t> nics;  // that are used, by what they share
-  for (std::size_t i = 0; i < nics_; ++i) ++nics[group(profile_.nics[i])];
+  for (const std::size_t nic : active_) ++nics[place_of(profile_.nics[nic])];
   const double wire = OfNics(OnLink(profile_.link_gbps));
   double less = 0;  // than the wire
   for (const auto& [shared, count] : nics) {

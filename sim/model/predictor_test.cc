@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -13,15 +14,18 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "drydock/sim/model/published.h"
+#include "drydock/sim/model/workload.h"
 #include "drydock/sim/profile/profile.h"
 #include "drydock/testing/benchmarks/published_p5.h"
 #include "drydock/testing/matchers/status_matchers.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace drydock::sim::model {
 namespace {
 
 using ::drydock::testing_matchers::IsOk;
+using ::testing::ElementsAre;
 
 const Profile& ProfileNamed(const char* name) { return **FindProfile(name); }
 
@@ -324,6 +328,30 @@ TEST(PredictorTest, FarMemoryIsBehindTheLinkOfEachNode) {
   EXPECT_NEAR(gbps(16, Route::kLoopback), link, 0.1);
 }
 
+// Two of p5's NICs of 97 Gbit/s are one port's 126; p5en's of 200 are more than a node's link each.
+TEST(PredictorTest, MemoryIsBehindThePlacesOfTheNicsThatCarrySomething) {
+  const auto of = [](const char* profile, std::size_t nics, std::size_t gpus, Memory memory,
+                     Policy policy) {
+    Workload load;
+    load.nics = nics;
+    load.gpus = load.threads = gpus;
+    load.memory = memory;
+    load.policy = policy;
+    load.peers = 2;
+    return Of(profile, load);
+  };
+  constexpr double kPort = 15.75 * 8;
+  const Prediction pinned = of("p5", 32, 8, Memory::kHost, Policy::kPinned);
+  EXPECT_NEAR(pinned.gbps, 64 * 8, 0.1);  // of all ports more
+  EXPECT_EQ(Name(pinned.limiter), "host memory");
+  EXPECT_EQ(Name(of("p5", 8, 2, Memory::kHost, Policy::kPinned).limiter), "wire");
+  EXPECT_NEAR(of("p5", 8, 2, Memory::kHost, Policy::kByPeer).gbps, 2 * kPort, 0.1);
+  EXPECT_NEAR(of("p5", 8, 1, Memory::kHost, Policy::kNearFirst).gbps, kPort, 0.1);
+  const Prediction far = of("p5en", 16, 8, Memory::kFar, Policy::kPinned);
+  EXPECT_NEAR(far.gbps, 2 * 22 * 8, 0.1);
+  EXPECT_EQ(Name(far.limiter), "far memory");
+}
+
 // One that reads for all NICs is as slow as its rounds; one for each NIC costs its share of the
 // machine only.
 TEST(PredictorTest, APollerSeesToSoManyCompletions) {
@@ -456,6 +484,66 @@ TEST(PredictorTest, PoliciesUseTheNicsThatTheyUse) {
   EXPECT_NEAR(gbps(Policy::kNearFirst) / one, 4, 0.1);  // as many as share the GPU's switch
   EXPECT_NEAR(gbps(Policy::kByPeer) / one, 1, 0.1);
   EXPECT_NEAR(gbps(Policy::kByPeer, 3) / one, 3, 0.1);
+}
+
+TEST(ActiveNicsTest, AreThoseOfEachGpu) {
+  const auto of = [](const char* profile, std::size_t nics, std::size_t gpus, Policy policy,
+                     Pattern pattern = Pattern::kPaged) {
+    Workload load;
+    load.nics = nics;
+    load.gpus = gpus;
+    load.policy = policy;
+    load.pattern = pattern;
+    load.peers = 2;
+    return ActiveNics(ProfileNamed(profile), load);
+  };
+  EXPECT_THAT(of("p5", 32, 8, Policy::kPinned), ElementsAre(0, 4, 8, 12, 16, 20, 24, 28));
+  EXPECT_THAT(of("p5", 32, 8, Policy::kRoundRobin, Pattern::kSingle),
+              ElementsAre(0, 4, 8, 12, 16, 20, 24, 28));
+  EXPECT_THAT(of("p5", 16, 8, Policy::kPinned), ElementsAre(0, 2, 4, 6, 8, 10, 12, 14));
+  EXPECT_THAT(of("p5", 32, 2, Policy::kPinned), ElementsAre(0, 4));
+  EXPECT_THAT(of("p5", 8, 2, Policy::kByPeer), ElementsAre(0, 1, 4, 5));
+  EXPECT_THAT(of("p5", 32, 1, Policy::kNearFirst), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(of("p5", 6, 2, Policy::kRoundRobin), ElementsAre(0, 1, 2, 3, 4, 5));
+  EXPECT_THAT(of("p5en", 16, 8, Policy::kPinned), ElementsAre(0, 2, 4, 6, 8, 10, 12, 14));
+  EXPECT_THAT(of("p6e-gb200", 16, 4, Policy::kNearFirst), ElementsAre(0, 1, 4, 5, 8, 9, 12, 13));
+  EXPECT_THAT(of("trn2", 16, 1, Policy::kPinned), ElementsAre(0));  // no GPUs are known
+}
+
+TEST(ActiveNicsTest, OneForEachGpuIsAtItsSwitch) {
+  std::size_t places = 0;
+  for (const Profile& profile : Profiles()) {
+    Workload load;
+    load.nics = profile.nics.size();
+    load.gpus = std::max<std::size_t>(1, profile.gpus.size());
+    load.policy = Policy::kPinned;
+    if (profile.gpus.empty() || !Check(profile, load).ok()) continue;
+    const std::vector<std::size_t> nics = ActiveNics(profile, load);
+    ASSERT_EQ(nics.size(), profile.gpus.size()) << profile.name;
+    for (std::size_t gpu = 0; gpu < nics.size(); ++gpu) {
+      EXPECT_EQ(profile.nics[nics[gpu]].pcie_switch, profile.gpus[gpu].pcie_switch)
+          << profile.name << ", GPU " << gpu;
+      ++places;
+    }
+  }
+  EXPECT_GT(places, 0u);
+}
+
+TEST(ActiveNicsTest, AreDifferentOnesOfThoseThatTheWorkloadNames) {
+  const Profile& profile = ProfileNamed("p5");
+  Workload load;
+  load.peers = 3;
+  for (load.nics = 1; load.nics <= profile.nics.size(); ++load.nics) {
+    for (load.gpus = 1; load.gpus <= std::min(load.nics, profile.gpus.size()); ++load.gpus) {
+      for (int policy = 0; policy < fabric::async::transfer::kPolicyCount; ++policy) {
+        load.policy = static_cast<Policy>(policy);
+        const std::vector<std::size_t> nics = ActiveNics(profile, load);
+        EXPECT_EQ(std::adjacent_find(nics.begin(), nics.end(), std::greater_equal<>()), nics.end());
+        EXPECT_LT(nics.back(), load.nics) << load.gpus << " GPUs, " << Name(load.policy);
+        if (nics.size() == load.nics) EXPECT_EQ(nics.back(), load.nics - 1);
+      }
+    }
+  }
 }
 
 // Whichever NIC it is, there is one page of a GPU under way.

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "drydock/fabric/async/transfer/policy.h"
 #include "drydock/sim/profile/profile.h"
@@ -66,6 +67,10 @@ struct Workload {
 std::size_t WindowOf(const Profile& profile, const Workload& load);
 // Requests of a post call, where so many are free to go.
 std::size_t BurstOf(const Profile& profile, const Workload& load);
+// The NICs, of the workload's first `nics` of the machine, that carry something under its policy and
+// pattern, in their order: of each GPU those that lie first at its place. REQUIRES: Check
+// (predictor.h) accepts the workload.
+std::vector<std::size_t> ActiveNics(const Profile& profile, const Workload& load);
 
 }  // namespace drydock::sim::model
 
