@@ -47,6 +47,9 @@ RequestSlot* SlotOf(void* op_context, std::uint64_t flags, bool immediates_name_
 
 bool IsMulti(const RequestSlot* slot) { return slot != nullptr && slot->what.multi != Multi::kNo; }
 
+// The entry comes after the end of its multi receive: it is dropped.
+bool IsLate(const RequestSlot* slot) { return slot != nullptr && slot->ended(); }
+
 // The common part of successes and failures: frees the slot and fills context and kind. `ended`: of
 // a multi receive, this is its last entry. False when the program has closed the endpoint.
 bool Claim(RequestSlot* slot, std::uint64_t flags, bool ended, Completion& completion) {
@@ -61,8 +64,10 @@ bool Claim(RequestSlot* slot, std::uint64_t flags, bool ended, Completion& compl
   if (IsMulti(slot)) {
     if (!ended) return !owner.closed();
     completion.buffer_released = true;
+    owner.ReleaseEnded(*slot);
+  } else {
+    owner.Release(*slot);
   }
-  owner.Release(*slot);
   return !owner.closed();
 }
 
@@ -99,6 +104,7 @@ void TellReceive(const Entry& entry, const RequestSlot& slot, const fi_addr_t* s
 [[gnu::noinline]] bool TranslateAny(const Entry& entry, const fi_addr_t* source,
                                     bool immediates_name_receives, Completion& completion) {
   RequestSlot* slot = SlotOf(entry.op_context, entry.flags, immediates_name_receives);
+  if (IsLate(slot)) return false;
   const bool ended =
       IsMulti(slot) && slot->EndsMulti(static_cast<std::byte*>(entry.buf) + entry.len, entry.len,
                                        (entry.flags & FI_MULTI_RECV) != 0);
@@ -241,6 +247,7 @@ ReadResult LibfabricCompletionQueue::ReadError(Completion& completion) {
   if (got == -FI_EAGAIN || got == 0) return {};
   if (got < 0) return {0, FromErrno(static_cast<int>(got))};
   RequestSlot* slot = SlotOf(entry.op_context, entry.flags, core_->immediates_name_receives);
+  if (IsLate(slot)) return {};
   const bool is_efa = core_->domain->is_efa;
   const ErrorCode error = FromErrorEntry(is_efa, entry.err, entry.prov_errno);
   const bool ended =

@@ -83,7 +83,7 @@ QueueCore::QueueCore(std::shared_ptr<DomainCore> owner, Handle<fid_cq> handle, s
 
 void QueueCore::Adopt(std::unique_ptr<RequestSlots> slots) {
   slots->Orphan();
-  if (!slots->all_free()) orphans.push_back(std::move(slots));
+  if (!slots->all_done()) orphans.push_back(std::move(slots));
 }
 
 // ---- Memory ----

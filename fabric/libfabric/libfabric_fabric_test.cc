@@ -913,6 +913,98 @@ TEST_F(LibfabricFabricTest, AFailedMessageEndsAMultiReceiveThatTakesNoMore) {
   EXPECT_TRUE(entry[0].buffer_released);
 }
 
+// tcp ends a receive that was taken back, or loses a message of unknown length, while it fetches
+// others, whose entries come when the slot is free.
+TEST_F(LibfabricFabricTest, WhatComesAfterTheEndOfAMultiReceiveIsDropped) {
+  enum class End { kTakenBack, kLossWhileClosing, kFullAfterALoss };
+  for (const End end : {End::kTakenBack, End::kLossWhileClosing, End::kFullAfterALoss}) {
+    SCOPED_TRACE(static_cast<int>(end));
+    FakeNic nic = FakeEfa();
+    nic.provider = "soft";
+    FakeLibfabric fake({nic});
+    Opened opened;
+    ASSERT_THAT(Open(fake, opened, "soft"), IsOk());
+    const RecvRequest multi{
+        .buffer = opened.region->Local(0, 1000), .context = Context{5}, .multi = true};
+    ASSERT_EQ(opened.endpoint->Recv(multi), ErrorCode::kOk);
+    void* const slot = fake.posts.back().context;
+    std::array<Completion, 1> entry;
+    const auto arrives = [&](std::size_t begin, std::size_t length, std::uint64_t flag) {
+      fake.entries.push_back({.success = {.op_context = slot,
+                                          .flags = FI_MSG | FI_RECV | flag,
+                                          .len = length,
+                                          .buf = memory_.data() + begin}});
+      return opened.queue->Read(entry).count;
+    };
+    const auto fails = [&] {
+      FakeEntry failure{.failed = true};
+      failure.error.op_context = slot;
+      failure.error.flags = FI_MSG | FI_RECV;
+      failure.error.err = FI_ECANCELED;
+      fake.entries.push_back(failure);
+      return opened.queue->Read(entry).count;
+    };
+    ASSERT_EQ(arrives(0, 100, 0), 1u);
+    if (end == End::kTakenBack) {
+      EXPECT_EQ(opened.endpoint->power<Cancel>()->CancelReceive(Context{5}), ErrorCode::kOk);
+      ASSERT_EQ(fails(), 1u);
+    } else if (end == End::kLossWhileClosing) {
+      ASSERT_EQ(arrives(900, 100, FI_MULTI_RECV), 1u);
+      EXPECT_FALSE(entry[0].buffer_released);
+      ASSERT_EQ(fails(), 1u);
+    } else {
+      ASSERT_EQ(fails(), 1u);
+      EXPECT_FALSE(entry[0].buffer_released);
+      ASSERT_EQ(arrives(900, 100, FI_MULTI_RECV), 1u);
+    }
+    EXPECT_TRUE(entry[0].buffer_released);
+
+    // The slot is free, and the last to be taken.
+    EXPECT_EQ(arrives(100, 700, 0), 0u);
+    EXPECT_EQ(fails(), 0u);
+    std::vector<RecvRequest> receives;
+    for (const int context : {6, 7, 8, 9}) {
+      receives.push_back({.buffer = opened.region->Local(1000, 100), .context = Context(context)});
+    }
+    ASSERT_EQ(opened.endpoint->Recv(std::span(receives).first(3)).accepted, 3u);
+    EXPECT_EQ(arrives(100, 700, 0), 0u);
+    EXPECT_EQ(opened.endpoint->Recv(receives[3]), ErrorCode::kOk);
+    EXPECT_EQ(fake.posts.back().context, slot);
+    EXPECT_EQ(opened.endpoint->Recv(receives[3]), ErrorCode::kAgain);
+    ASSERT_EQ(arrives(1000, 100, 0), 1u);
+    EXPECT_EQ(entry[0].context, Context{9});
+    EXPECT_EQ(entry[0].data, nullptr);
+  }
+}
+
+// The endpoint has no request under way any more, and its slots stay all the same.
+TEST_F(LibfabricFabricTest, WhatComesAfterAMultiReceiveFindsItsSlotWhenTheEndpointIsClosed) {
+  FakeNic nic = FakeEfa();
+  nic.provider = "soft";
+  FakeLibfabric fake({nic});
+  Opened opened;
+  ASSERT_THAT(Open(fake, opened, "soft"), IsOk());
+  const RecvRequest multi{
+      .buffer = opened.region->Local(0, 1000), .context = Context{5}, .multi = true};
+  ASSERT_EQ(opened.endpoint->Recv(multi), ErrorCode::kOk);
+  EXPECT_EQ(opened.endpoint->power<Cancel>()->CancelReceive(Context{5}), ErrorCode::kOk);
+  FakeEntry canceled{.failed = true};
+  canceled.error.op_context = fake.posts.back().context;
+  canceled.error.flags = FI_MSG | FI_RECV;
+  canceled.error.err = FI_ECANCELED;
+  fake.entries.push_back(canceled);
+  std::array<Completion, 1> entry;
+  ASSERT_EQ(opened.queue->Read(entry).count, 1u);
+  EXPECT_TRUE(entry[0].buffer_released);
+  EXPECT_THAT(opened.endpoint->Close(), IsOk());
+  fake.entries.push_back({.success = {.op_context = fake.posts.back().context,
+                                      .flags = FI_MSG | FI_RECV,
+                                      .len = 700,
+                                      .buf = memory_.data()}});
+  EXPECT_EQ(opened.queue->Read(entry).count, 0u);
+  EXPECT_TRUE(fake.entries.empty());
+}
+
 // The bytes of a second segment would come behind the first one's.
 TEST_F(LibfabricFabricTest, AMultiReceiveIsOfOneSegment) {
   FakeLibfabric fake({FakeEfa()});

@@ -36,6 +36,7 @@ enum class Multi : std::uint8_t {
   kOpen,     // further messages may begin to arrive
   kLossy,    // the same, and one of so far unknown length was lost
   kClosing,  // none may, and those that are under way have not ended
+  kEnded,    // told as released, and the slot given back: what still comes is dropped
 };
 
 // Four bytes, written at once.
@@ -47,7 +48,7 @@ struct What {
 };
 
 // One request. Its address is the op_context that the library sees: the provider writes into
-// `provider_memory` until the completion was read. Free, only `next_free` and `owner` mean
+// `provider_memory` until the completion was read. Free, only `next_free`, `owner` and ended() mean
 // anything: a slot is written once for each request, and read once.
 struct RequestSlot {
   fi_context2 provider_memory;
@@ -62,15 +63,18 @@ struct RequestSlot {
   RequestSlots* owner;
 
   bool signalled() const { return what.report != Report::kNothing; }
+  // A multi receive that was told as released. Of one that was taken back or lost a message nobody
+  // knows whether others are under way, so an entry may still come, which must not touch `bytes`.
+  bool ended() const { return what.multi == Multi::kEnded; }
 
   // The request is a multi receive into this buffer.
   void OpenMulti(const std::byte* buffer) {
     what.multi = Multi::kOpen;
     bytes = reinterpret_cast<std::uintptr_t>(buffer);
   }
-  // `length` bytes of a multi receive's have arrived, up to `end`; `last`: the provider says that no
-  // message will begin after this one. Returns whether all have ended: tcp, which fetches long
-  // messages, says it while some are under way.
+  // `length` bytes of a multi receive's have arrived, up to `end`; `last`: the provider says that
+  // no message will begin after this one. Returns whether all have ended: tcp, which fetches long
+  // messages, says it while some are under way. REQUIRES: !ended().
   bool EndsMulti(const void* end, std::size_t length, bool last) {
     if (what.multi == Multi::kClosing) {
       bytes -= std::min<std::uintptr_t>(bytes, length);
@@ -84,6 +88,7 @@ struct RequestSlot {
     return bytes == 0;
   }
   // A message of a multi receive's has failed, which began at `begin`, or null: nobody knows.
+  // Returns whether the receive is to be told as released. REQUIRES: !ended().
   bool FailsMulti(const void* begin, bool last) {
     if (what.multi == Multi::kClosing) return true;
     if (last) return EndsMulti(begin, 0, true);
@@ -117,10 +122,11 @@ class alignas(64) RequestSlots {
   // So few are left that the provider may refuse the next request, whose queue holds packets of its
   // own, too: the handshake with a peer, for one.
   bool nearly_full() const { return left_ < providers_; }
-  // Looks at each.
-  bool all_free() const {
+  // No entry will come for any: all are free, and none is an ended multi receive's. Looks at each.
+  bool all_done() const {
+    const RequestSlot* slot = free_;
     std::size_t count = 0;
-    for (const RequestSlot* slot = free_; slot != nullptr; slot = slot->next_free) ++count;
+    for (; slot != nullptr && !slot->ended(); slot = slot->next_free) ++count;
     return count == depth_;
   }
 
@@ -152,8 +158,20 @@ class alignas(64) RequestSlots {
   }
 
   void Release(RequestSlot& slot) {
+    if (free_ == nullptr) [[unlikely]]
+      last_ = &slot;
     slot.next_free = free_;
     free_ = &slot;
+    ++left_;
+  }
+
+  // Gives back the slot of a multi receive that is told as released. It is the last to be taken
+  // again: until then an entry that still comes for it is known, and dropped.
+  void ReleaseEnded(RequestSlot& slot) {
+    slot.what.multi = Multi::kEnded;
+    slot.next_free = nullptr;
+    (free_ == nullptr ? free_ : last_->next_free) = &slot;
+    last_ = &slot;
     ++left_;
   }
 
@@ -179,6 +197,7 @@ class alignas(64) RequestSlots {
   std::size_t depth_;
   std::size_t providers_;  // entries that it may take for itself
   RequestSlot* free_ = nullptr;
+  RequestSlot* last_ = nullptr;  // of the free ones; where there is none, it means nothing
   std::size_t left_ = 0;
   const VectorCore* peers_;
 };
