@@ -416,11 +416,17 @@ ErrorCode LibfabricEndpoint::CancelReceive(Context context) {
   if (!endpoint_) return ErrorCode::kClosed;
   RequestSlot* slot = receives_->Find(context);
   if (slot == nullptr) return ErrorCode::kInvalidArgument;
-  const ssize_t result = fi_cancel(&endpoint_.get()->fid, &slot->provider_memory);
-  if (result >= 0) slot->what.taken_back = true;
-  // A receive that the provider does not find has its message already.
-  if (result >= 0 || result == -FI_ENOENT) return ErrorCode::kOk;
-  return FromErrno(static_cast<int>(result));
+  for (; slot != nullptr; slot = receives_->Find(context, slot)) {
+    const ssize_t result = fi_cancel(&endpoint_.get()->fid, &slot->provider_memory);
+    if (result >= 0) {
+      slot->what.taken_back = true;
+      return ErrorCode::kOk;
+    }
+    // A receive that the provider does not find has its message already, and another with the
+    // context may have none.
+    if (result != -FI_ENOENT) return FromErrno(static_cast<int>(result));
+  }
+  return ErrorCode::kOk;
 }
 
 }  // namespace drydock::fabric::libfabric

@@ -810,6 +810,35 @@ TEST_F(LibfabricFabricTest, WhatALostConnectionEndsOnASoftwareProviderIsItsPeers
   }
 }
 
+// A receive that has its message is still there until its completion was read, and hides no other.
+TEST_F(LibfabricFabricTest, AReceiveThatHasItsMessageHidesNoOtherOfItsContext) {
+  FakeNic nic = FakeEfa();
+  nic.provider = "soft";
+  FakeLibfabric fake({nic});
+  Opened opened;
+  ASSERT_THAT(Open(fake, opened, "soft"), IsOk());
+  const RecvRequest receive{.buffer = opened.region->Local(), .context = Context{2}};
+  ASSERT_EQ(opened.endpoint->Recv(receive), ErrorCode::kOk);
+  ASSERT_EQ(opened.endpoint->Recv(receive), ErrorCode::kOk);
+  auto* cancel = opened.endpoint->power<fabric::Cancel>();
+  ASSERT_NE(cancel, nullptr);
+  fake.cancel_answers = {-FI_ENOENT};
+  EXPECT_EQ(cancel->CancelReceive(Context{2}), ErrorCode::kOk);
+  EXPECT_THAT(fake.cancelled, ElementsAre(fake.posts[0].context, fake.posts[1].context));
+  // The one that has its message is not taken for canceled when its connection is lost.
+  std::array<Completion, 1> entry;
+  for (const std::size_t post : {0, 1}) {
+    FakeEntry failure{.failed = true};
+    failure.error.op_context = fake.posts[post].context;
+    failure.error.flags = FI_MSG | FI_RECV;
+    failure.error.err = FI_ECANCELED;
+    fake.entries.push_back(failure);
+    ASSERT_EQ(opened.queue->Read(entry).count, 1u);
+    EXPECT_EQ(entry[0].error, post == 0 ? ErrorCode::kPeerAborted : ErrorCode::kCanceled);
+  }
+  EXPECT_EQ(cancel->CancelReceive(Context{2}), ErrorCode::kInvalidArgument);
+}
+
 // A peer that gives a message up ends that message, and not the receive that takes many.
 TEST_F(LibfabricFabricTest, AMultiReceiveOutlivesAMessageThatItsPeerGaveUp) {
   FakeNic nic = FakeEfa();

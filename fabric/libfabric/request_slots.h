@@ -175,10 +175,12 @@ class alignas(64) RequestSlots {
     ++left_;
   }
 
-  // A request under way with this context that was not taken back; null when there is none. Looks
-  // at every slot.
-  RequestSlot* Find(Context context) {
-    for (std::size_t i = 0; i < depth_; ++i) {
+  // A request under way with this context that was not taken back, and in a slot behind `before` if
+  // that is given; null when there is none. Looks at every slot.
+  RequestSlot* Find(Context context, const RequestSlot* before = nullptr) {
+    const std::size_t first =
+        before == nullptr ? 0 : static_cast<std::size_t>(before - slots_.get()) + 1;
+    for (std::size_t i = first; i < depth_; ++i) {
       RequestSlot& slot = slots_[i];
       const bool named = slot.signalled() && slot.context == context;
       if (named && !slot.what.taken_back && !IsFree(slot)) return &slot;

@@ -163,8 +163,12 @@ int IsValid(fid_ep* endpoint, fi_datatype datatype, fi_op operation, std::size_t
 }
 
 ssize_t CancelRequest(fid_t object, void* context) {
-  FakeOf(*object).cancelled.push_back(context);
-  return FakeOf(*object).cancel_answer;
+  FakeLibfabric& fake = FakeOf(*object);
+  fake.cancelled.push_back(context);
+  if (fake.cancel_answers.empty()) return 0;
+  const ssize_t answer = fake.cancel_answers.front();
+  fake.cancel_answers.pop_front();
+  return answer;
 }
 
 // Fills one table of function pointers: `size` and what `set` sets.

@@ -123,9 +123,9 @@ class FakeLibfabric {
   std::map<int, std::size_t> options;     // for fi_getopt, which knows no others
   std::map<int, int> option_errors;       // of fi_setopt, by option; else 0
   std::vector<void*> cancelled;           // of fi_cancel
-  ssize_t cancel_answer = 0;
-  std::size_t most_atomic_values = 16;  // of fi_atomicvalid and its kin; none for bits of floats
-  std::uint64_t count = 0;              // of every counter
+  std::deque<ssize_t> cancel_answers;     // for the next fi_cancel; then 0
+  std::size_t most_atomic_values = 16;    // of fi_atomicvalid and its kin; none for bits of floats
+  std::uint64_t count = 0;                // of every counter
   std::uint64_t error_count = 0;
   bool counters = true;                            // fi_cntr_open works
   bool reads_sources = false;                      // the last read was fi_cq_readfrom
