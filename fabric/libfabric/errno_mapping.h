@@ -15,9 +15,9 @@ namespace drydock::fabric::libfabric {
 // entries).
 ErrorCode FromErrno(int number);
 
-// The code of a failed completion: never kOk. EFA's provider number is the device's own status below
-// 256, and tells more than the errno, which is FI_EINVAL for local and remote faults alike; other
-// providers' numbers mean nothing to us.
+// The code of a failed completion: never kOk. EFA's provider number is the device's own status
+// below 256, and tells more than the errno, which is FI_EINVAL for local and remote faults alike;
+// other providers' numbers mean nothing to us.
 ErrorCode FromErrorEntry(bool is_efa, int error, int provider_error);
 
 // The status of a control call that failed: "<what>: <libfabric's words> (<number>)".

@@ -348,7 +348,8 @@ TEST_F(LibfabricFabricTest, LastRequestThatFindsASlotRings) {
   }
 }
 
-// A provider whose own packets take a part of its queue refuses before we do, and rings for nothing.
+// A provider whose own packets take a part of its queue refuses before we do, and rings for
+// nothing.
 TEST_F(LibfabricFabricTest, EachRequestRingsWhereTheProviderMayRefuseTheNext) {
   for (const bool plain : {true, false}) {
     SCOPED_TRACE(plain);
@@ -637,7 +638,8 @@ TEST_F(LibfabricFabricTest, TheEndOfAnEfaAddressMakesNoOtherPeer) {
   EXPECT_EQ(opened.endpoint->Write(Write(opened, 1)), ErrorCode::kOk);
 }
 
-// An errno that the library did not give would be a lie: of EFA it may be the address, or the device.
+// An errno that the library did not give would be a lie: of EFA it may be the address, or the
+// device.
 TEST_F(LibfabricFabricTest, AnAddressThatWasNotTakenIsToldWithoutAnInventedNumber) {
   FakeLibfabric fake;
   Opened opened;
@@ -868,8 +870,8 @@ TEST_F(LibfabricFabricTest, AMultiReceiveOutlivesAMessageThatItsPeerGaveUp) {
   EXPECT_TRUE(entry[0].buffer_released);
 }
 
-// tcp fetches long messages: the one that fills the buffer, of which it says that it is the last, may
-// be there before them.
+// tcp fetches long messages: the one that fills the buffer, of which it says that it is the last,
+// may be there before them.
 TEST_F(LibfabricFabricTest, AMultiReceiveEndsWhenAllOfItsMessagesAreThere) {
   FakeNic nic = FakeEfa();
   nic.provider = "soft";
