@@ -111,8 +111,8 @@ constexpr Observation kObservations[] = {
     // A peer's plain write or read raises a counter. Senders that are not in the address vector are
     // named as the peer with number 0, so that no name can be trusted. A message that does not fit
     // into the rest of a multi receive moves that rest behind the buffer, where the next ones are
-    // written (1.17, prov/shm/src/smr_progress.c, smr_progress_multi_recv); 2.1 does not tell that a
-    // buffer is full.
+    // written (1.17, prov/shm/src/smr_progress.c, smr_progress_multi_recv); 2.1 does not tell that
+    // a buffer is full.
     {"shm", "", {kCancel, kRemoteCounts}, {kSourceAddress, kMultiReceive}},
     // From libfabric 2.0 on, where it is no layer above connections (tcp;ofi_rxm): a receive takes a
     // message of any sender, whatever it was posted for (ofiwg/libfabric prov/tcp/src/xnet_srx.c).
