@@ -96,7 +96,7 @@ TEST(AffinityTest, HelpTeaches) {
                     HasSubstr("affinity --nics=32"), HasSubstr("the link between two NUMA nodes"),
                     // Nothing said is the simulator here, whatever NIC there is.
                     HasSubstr("(not for batch and affinity), else the simulator"),
-                    HasSubstr("for batch and affinity p5")));
+                    HasSubstr("batch and affinity p5")));
 }
 
 TEST(AffinityTest, ReadmeShowsWhatIsPrinted) {
