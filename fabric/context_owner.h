@@ -17,19 +17,24 @@
 
 namespace drydock::fabric {
 
-// Is told when an owner is destroyed. The watchers of one thread form a list; each is in it from
-// construction to destruction.
+// Is told when an owner is destroyed. The watchers of one thread form a list.
 class ContextWatcher {
  public:
-  ContextWatcher() : next_(first_), link_(&first_) {
-    if (next_ != nullptr) next_->link_ = &next_;
-    first_ = this;
-  }
+  ContextWatcher() = default;
   ContextWatcher(const ContextWatcher&) = delete;
   ContextWatcher& operator=(const ContextWatcher&) = delete;
   virtual ~ContextWatcher() {
+    if (link_ == nullptr) return;
     *link_ = next_;
     if (next_ != nullptr) next_->link_ = link_;
+  }
+
+  // From now on it is told of the owners of this thread, which destroys it. REQUIRES: called once.
+  void WatchOwners() {
+    next_ = first_;
+    link_ = &first_;
+    if (next_ != nullptr) next_->link_ = &next_;
+    first_ = this;
   }
 
   // The owner of this context is being destroyed, and did not hand it over. Must not throw.
@@ -40,8 +45,8 @@ class ContextWatcher {
 
   static inline thread_local ContextWatcher* first_ = nullptr;
 
-  ContextWatcher* next_;
-  ContextWatcher** link_;  // what points here
+  ContextWatcher* next_ = nullptr;
+  ContextWatcher** link_ = nullptr;  // what points here; null: it is in no list
 };
 
 // Not movable: its address is the context. Its destructor reads one thread-local variable; it has

@@ -44,6 +44,9 @@ class Checks final : public Observer, private fabric::ContextWatcher {
          const MemoryBus& bus)
       : timeline_(timeline), deferred_(deferred), operations_(operations), memory_(log_, bus) {}
 
+  // The program runs on this thread, and its contexts may have owners (fabric/context_owner.h).
+  using ContextWatcher::WatchOwners;
+
   // The program's declarations about itself, before its first post.
   ProgramRules& rules() { return rules_; }
 

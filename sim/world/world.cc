@@ -27,7 +27,10 @@ World::World(std::uint64_t seed, const Profile& profile, const WorldOptions& opt
       log_writer_(std::make_unique<LogWriter>(timeline_, log_)),
       checks_(std::make_unique<Checks>(timeline_, deferred_, operations_, bus_)) {
   const bool is_virtual = options.clock == ClockKind::kVirtual;
-  if (is_virtual) observers_.Add(*log_writer_);
+  if (is_virtual) {
+    observers_.Add(*log_writer_);
+    checks_->WatchOwners();
+  }
   if (!options.checks.value_or(is_virtual)) return;
   observers_.Add(*checks_);
   timeline_.OnStuck([this] { checks_->Stuck(); });
