@@ -482,5 +482,23 @@ const Program kPrograms[] = {
 
 INSTANTIATE_TEST_SUITE_P(Lifetime, ProgramTest, ::testing::ValuesIn(kPrograms), NameOf);
 
+// Such a world may be made in one thread and end in another, and owners are a thread's own.
+TEST(OwnersTest, AWorldOnTheMachinesClockWatchesNone) {
+  Lab lab(1, Small(), sim::ClockKind::kReal);
+  Side& a = lab.Add("a");
+  Side& b = lab.Add("b");
+  lab.Introduce();
+  fabric::WriteRequest request = a.WriteTo(b, 0, 64, 1);
+  {
+    const ContextOwner owner;
+    request.context = owner.context();
+    ASSERT_EQ(a.endpoint->Write(request), ErrorCode::kOk);
+  }
+  Completion completion;
+  while (a.queue->Read({&completion, 1}).count == 0) {
+  }
+  EXPECT_TRUE(lab.world().checks().TakeFindings().empty());
+}
+
 }  // namespace
 }  // namespace drydock::sim_testing
