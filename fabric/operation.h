@@ -56,8 +56,9 @@ struct RecvRequest {
   // The buffer takes message after message until less than Limits::multi_receive_bytes are left
   // (libfabric: FI_MULTI_RECV). Each yields a completion with this context; the last one says
   // Completion::buffer_released. A message longer than what is left is cut (kTruncated), and none
-  // comes after it. kInvalidArgument: more than one segment. kUnsupported without
-  // Capability::kMultiReceive.
+  // comes after it. libfabric's tcp does not tell how long a message was whose connection was lost:
+  // what then still comes into the buffer may be dropped. kInvalidArgument: more than one segment.
+  // kUnsupported without Capability::kMultiReceive.
   bool multi = false;
 };
 

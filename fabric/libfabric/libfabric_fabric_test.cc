@@ -45,6 +45,18 @@ struct Opened {
 
 constexpr std::array<std::uint8_t, 32> kAddress = {0xfe, 0x80, 1};
 
+// Of a provider that is not EFA's: connections can be lost under it.
+FakeNic SoftNic() {
+  FakeNic nic = FakeEfa();
+  nic.provider = "soft";
+  return nic;
+}
+
+// Into the first 1,000 bytes, with context 5.
+RecvRequest MultiReceive(const Opened& opened) {
+  return {.buffer = opened.region->Local(0, 1000), .context = Context{5}, .multi = true};
+}
+
 class LibfabricFabricTest : public ::testing::Test {
  protected:
   // Opens all of it; the first error otherwise.
@@ -778,9 +790,7 @@ TEST_F(LibfabricFabricTest, ABatchEndsBeforeABufferOfNoRegion) {
 
 // What a lost connection ends on a software provider: cancelled is a receive that was taken back.
 TEST_F(LibfabricFabricTest, WhatALostConnectionEndsOnASoftwareProviderIsItsPeersAbort) {
-  FakeNic nic = FakeEfa();
-  nic.provider = "soft";
-  FakeLibfabric fake({nic});
+  FakeLibfabric fake({SoftNic()});
   Opened opened;
   ASSERT_THAT(Open(fake, opened, "soft"), IsOk());
   EXPECT_EQ(opened.endpoint->Write(Write(opened, 1)), ErrorCode::kOk);
@@ -814,9 +824,7 @@ TEST_F(LibfabricFabricTest, WhatALostConnectionEndsOnASoftwareProviderIsItsPeers
 
 // A receive that has its message is still there until its completion was read, and hides no other.
 TEST_F(LibfabricFabricTest, AReceiveThatHasItsMessageHidesNoOtherOfItsContext) {
-  FakeNic nic = FakeEfa();
-  nic.provider = "soft";
-  FakeLibfabric fake({nic});
+  FakeLibfabric fake({SoftNic()});
   Opened opened;
   ASSERT_THAT(Open(fake, opened, "soft"), IsOk());
   const RecvRequest receive{.buffer = opened.region->Local(), .context = Context{2}};
@@ -873,14 +881,10 @@ TEST_F(LibfabricFabricTest, AMultiReceiveOutlivesAMessageThatItsPeerGaveUp) {
 // tcp fetches long messages: the one that fills the buffer, of which it says that it is the last,
 // may be there before them.
 TEST_F(LibfabricFabricTest, AMultiReceiveEndsWhenAllOfItsMessagesAreThere) {
-  FakeNic nic = FakeEfa();
-  nic.provider = "soft";
-  FakeLibfabric fake({nic});
+  FakeLibfabric fake({SoftNic()});
   Opened opened;
   ASSERT_THAT(Open(fake, opened, "soft"), IsOk());
-  const RecvRequest multi{
-      .buffer = opened.region->Local(0, 1000), .context = Context{5}, .multi = true};
-  ASSERT_EQ(opened.endpoint->Recv(multi), ErrorCode::kOk);
+  ASSERT_EQ(opened.endpoint->Recv(MultiReceive(opened)), ErrorCode::kOk);
   void* const slot = fake.posts.back().context;
   const auto released_by = [&](std::size_t begin, std::size_t length, std::uint64_t flag) {
     fake.entries.push_back({.success = {.op_context = slot,
@@ -905,9 +909,7 @@ TEST_F(LibfabricFabricTest, AMultiReceiveEndsWhenAllOfItsMessagesAreThere) {
 // A message that does not fit is the last, whether tcp says so or not. One whose connection is lost
 // is not; only how long it was is unknown.
 TEST_F(LibfabricFabricTest, AFailedMessageEndsAMultiReceiveThatTakesNoMore) {
-  FakeNic nic = FakeEfa();
-  nic.provider = "soft";
-  FakeLibfabric fake({nic});
+  FakeLibfabric fake({SoftNic()});
   Opened opened;
   ASSERT_THAT(Open(fake, opened, "soft"), IsOk());
   struct Case {
@@ -921,9 +923,7 @@ TEST_F(LibfabricFabricTest, AFailedMessageEndsAMultiReceiveThatTakesNoMore) {
                              {FI_ECANCELED, false, ErrorCode::kPeerAborted, false}};
   std::array<Completion, 1> entry;
   for (const Case& test : kCases) {
-    const RecvRequest multi{
-        .buffer = opened.region->Local(0, 1000), .context = Context{5}, .multi = true};
-    ASSERT_EQ(opened.endpoint->Recv(multi), ErrorCode::kOk);
+    ASSERT_EQ(opened.endpoint->Recv(MultiReceive(opened)), ErrorCode::kOk);
     if (test.taken_back) {
       EXPECT_EQ(opened.endpoint->power<Cancel>()->CancelReceive(Context{5}), ErrorCode::kOk);
     }
@@ -950,14 +950,10 @@ TEST_F(LibfabricFabricTest, WhatComesAfterTheEndOfAMultiReceiveIsDropped) {
   enum class End { kTakenBack, kLossWhileClosing, kFullAfterALoss };
   for (const End end : {End::kTakenBack, End::kLossWhileClosing, End::kFullAfterALoss}) {
     SCOPED_TRACE(static_cast<int>(end));
-    FakeNic nic = FakeEfa();
-    nic.provider = "soft";
-    FakeLibfabric fake({nic});
+    FakeLibfabric fake({SoftNic()});
     Opened opened;
     ASSERT_THAT(Open(fake, opened, "soft"), IsOk());
-    const RecvRequest multi{
-        .buffer = opened.region->Local(0, 1000), .context = Context{5}, .multi = true};
-    ASSERT_EQ(opened.endpoint->Recv(multi), ErrorCode::kOk);
+    ASSERT_EQ(opened.endpoint->Recv(MultiReceive(opened)), ErrorCode::kOk);
     void* const slot = fake.posts.back().context;
     std::array<Completion, 1> entry;
     const auto arrives = [&](std::size_t begin, std::size_t length, std::uint64_t flag) {
@@ -1010,14 +1006,10 @@ TEST_F(LibfabricFabricTest, WhatComesAfterTheEndOfAMultiReceiveIsDropped) {
 
 // The endpoint has no request under way any more, and its slots stay all the same.
 TEST_F(LibfabricFabricTest, WhatComesAfterAMultiReceiveFindsItsSlotWhenTheEndpointIsClosed) {
-  FakeNic nic = FakeEfa();
-  nic.provider = "soft";
-  FakeLibfabric fake({nic});
+  FakeLibfabric fake({SoftNic()});
   Opened opened;
   ASSERT_THAT(Open(fake, opened, "soft"), IsOk());
-  const RecvRequest multi{
-      .buffer = opened.region->Local(0, 1000), .context = Context{5}, .multi = true};
-  ASSERT_EQ(opened.endpoint->Recv(multi), ErrorCode::kOk);
+  ASSERT_EQ(opened.endpoint->Recv(MultiReceive(opened)), ErrorCode::kOk);
   EXPECT_EQ(opened.endpoint->power<Cancel>()->CancelReceive(Context{5}), ErrorCode::kOk);
   FakeEntry canceled{.failed = true};
   canceled.error.op_context = fake.posts.back().context;
