@@ -15,10 +15,19 @@ constexpr std::array<std::string_view, kObjectKinds> kNames = {
 
 }  // namespace
 
-void Leaks::Opened(std::uint32_t object, ObjectKind kind, std::uint32_t nic,
-                   const std::string& where) {
-  names_.try_emplace(nic, where);
-  objects_[object] = {kind, nic, false};
+void Leaks::OnOpened(std::uint32_t object, ObjectKind kind, const NicState& nic) {
+  names_.try_emplace(nic.index(), nic.name);
+  objects_[object] = {kind, nic.index(), false};
+}
+
+void Leaks::OnClosed(std::uint32_t object, bool busy) {
+  const auto found = objects_.find(object);
+  if (found == objects_.end()) return;
+  if (busy) {
+    found->second.was_busy = true;
+  } else {
+    objects_.erase(found);
+  }
 }
 
 // One finding a NIC, that counts each kind.

@@ -15,18 +15,12 @@ namespace drydock::sim {
 
 // Not thread-safe: belongs to its world. A handle that has called Close with success is closed, and
 // one that is gone is: the order in which they go is free.
-class Leaks {
+class Leaks final : public Observer {
  public:
   explicit Leaks(FindingLog& log) : log_(log) {}
 
-  // `object`: its number, never used again. `nic`: index of the NIC on which it is, and its name.
-  void Opened(std::uint32_t object, ObjectKind kind, std::uint32_t nic, const std::string& where);
-  void Closed(std::uint32_t object) { objects_.erase(object); }
-  // Its Close answered that it is busy.
-  void WasBusy(std::uint32_t object) {
-    const auto found = objects_.find(object);
-    if (found != objects_.end()) found->second.was_busy = true;
-  }
+  void OnOpened(std::uint32_t object, ObjectKind kind, const NicState& nic) override;
+  void OnClosed(std::uint32_t object, bool busy) override;
 
   // The program is over: objects that are open now are leaks.
   void AtEnd();

@@ -70,10 +70,11 @@ void MemoryChecks::OnRingsTaken(const QueuePair& queue_pair) {
 }
 
 void MemoryChecks::OnPosted(const QueuePair& queue_pair, const efa::SendWork& work,
-                            OperationKind kind, std::uint32_t peer) {
+                            const Posted& posted, std::uint32_t peer) {
   WatchedQueue* queue = queues_.Find(queue_pair.serial);
   if (queue == nullptr || queue->raw) return;
   const auto id = static_cast<std::uint16_t>(work.request_id);
+  const OperationKind kind = posted.kind;
   WatchedRequest& request = queue->sends.Slot(id);
   conservation_.Posted(request, id, kind);
   request.handle = work.address_handle;
@@ -98,7 +99,8 @@ void MemoryChecks::OnPosted(const QueuePair& queue_pair, const efa::SendWork& wo
   }
 }
 
-void MemoryChecks::OnReceivePosted(const QueuePair& queue_pair, const efa::ReceiveWork& work) {
+void MemoryChecks::OnReceivePosted(const QueuePair& queue_pair, const efa::ReceiveWork& work,
+                                   const Posted& /*posted*/) {
   WatchedQueue* queue = queues_.Find(queue_pair.serial);
   if (queue == nullptr || queue->raw) return;
   conservation_.Posted(queue->receives.Slot(work.request_id), work.request_id,
@@ -127,7 +129,8 @@ void MemoryChecks::OnHandleClosing(const NicState& nic, std::uint16_t handle) {
   });
 }
 
-void MemoryChecks::OnCompletionRead(const QueuePair& queue_pair, bool receive, std::uint16_t id) {
+void MemoryChecks::OnCompletionRead(const QueuePair& queue_pair, bool receive, std::uint16_t id,
+                                    std::uint8_t /*status*/) {
   WatchedQueue* queue = queues_.Find(queue_pair.serial);
   if (queue == nullptr) return;
   guard_.Read(*queue, receive, id);
@@ -142,7 +145,8 @@ WatchedRequest* MemoryChecks::RequestOf(const Operation& operation) const {
   return queue == nullptr ? nullptr : queue->FindSend(operation.request_id);
 }
 
-void MemoryChecks::OnReceiveTaken(const QueuePair& queue_pair, const ReceiveWork& receive) {
+void MemoryChecks::OnReceiveTaken(const NicState& /*nic*/, const QueuePair& queue_pair,
+                                  const ReceiveWork& receive) {
   WatchedQueue* queue = queues_.Find(queue_pair.serial);
   if (queue == nullptr) return;
   if (WatchedRequest* request = queue->FindReceive(receive.request_id)) {
@@ -160,13 +164,16 @@ void MemoryChecks::OnSilent(const Operation& operation) {
   if (WatchedRequest* request = RequestOf(operation)) race_.Forget(*request);
 }
 
-void MemoryChecks::OnReported(const NicState& nic, const DeviceCompletion& completion, bool kept) {
+void MemoryChecks::OnReported(const NicState& nic, const CompletionRing& /*ring*/,
+                              const DeviceCompletion& completion, EntryFate fate) {
   if (completion.unsolicited) return;
   const QueuePair* queue_pair = nic.queue_pairs.Find(completion.queue_pair);
   WatchedQueue* queue = queue_pair == nullptr ? nullptr : queues_.Find(queue_pair->serial);
   if (queue == nullptr) return;
   const bool receive = IsReceive(completion);
-  if (kept) return conservation_.Reported(*queue, receive, completion.request_id);
+  if (fate == EntryFate::kWritten || fate == EntryFate::kOverwrote) {
+    return conservation_.Reported(*queue, receive, completion.request_id);
+  }
   WatchedRequest* request = queue->Find(receive, completion.request_id);
   if (request != nullptr) request->state = WatchedRequest::State::kExcused;
 }
@@ -200,8 +207,9 @@ void MemoryChecks::Audit(const QueuePair& queue_pair, std::uint32_t unrung,
 
 // ---- The device: memory ----
 
-void MemoryChecks::OnMessageLands(const QueuePair& target, const Operation& operation,
-                                  const ReceiveWork& receive, std::uint64_t prefix) {
+void MemoryChecks::OnMessageLands(const NicState& /*nic*/, const QueuePair& target,
+                                  const Operation& operation, const ReceiveWork& receive,
+                                  std::uint64_t prefix) {
   const WatchedQueue* queue = queues_.Find(target.serial);
   WatchedRequest* request = queue == nullptr ? nullptr : queue->FindReceive(receive.request_id);
   if (request == nullptr || receive.segments[0].length < prefix) return;
@@ -242,6 +250,17 @@ void MemoryChecks::OnPlacing(const BytesPlaced& bytes) {
     registrations_.PlacingLocal(who, initiator.index(), operation.domain, PieceOf(piece),
                                 RightHere(operation.kind));
   });
+}
+
+void MemoryChecks::OnRegistered(const NicState& nic, ProtectionDomain domain,
+                                const MemoryTable::Keys& keys, std::uint64_t address,
+                                std::uint64_t length_bytes, Access access) {
+  registrations_.Register(nic.index(), nic.name, domain, keys.local, keys.remote, address,
+                          length_bytes, access);
+}
+
+void MemoryChecks::OnDeregistered(const NicState& nic, std::uint32_t remote_key) {
+  registrations_.Deregister(nic.index(), remote_key);
 }
 
 void MemoryChecks::OnKeyRefused(const KeyRefused& refused) {

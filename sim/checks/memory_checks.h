@@ -22,46 +22,43 @@
 namespace drydock::sim {
 
 // Not thread-safe: belongs to its world. Allocates when something is opened, and for a request only
-// where more of them are in flight than ever before. The functions are those of Observer, where
-// they have the same name.
-class MemoryChecks {
+// where more of them are in flight than ever before.
+class MemoryChecks final : public Observer {
  public:
   // Adds its findings to `log`. All outlive it.
   MemoryChecks(FindingLog& log, const MemoryBus& bus)
       : log_(log), race_(log, registrations_, queues_, bus), guard_(registrations_, bus) {}
 
   // ---- The driver ----
-  void OnEndpointOpened(const EndpointOpened& endpoint);
-  // REQUIRES: the device knows none of its requests any more.
-  void OnQueuePairGone(const QueuePair& queue_pair);
-  void OnRingsTaken(const QueuePair& queue_pair);
+  void OnEndpointOpened(const EndpointOpened& endpoint) override;
+  void OnQueuePairGone(const QueuePair& queue_pair) override;
+  void OnRingsTaken(const QueuePair& queue_pair) override;
   void OnPosted(const QueuePair& queue_pair, const fabric::efa_queue::SendWork& work,
-                fabric::OperationKind kind, std::uint32_t peer);
-  void OnReceivePosted(const QueuePair& queue_pair, const fabric::efa_queue::ReceiveWork& work);
-  void OnHandleClosing(const NicState& nic, std::uint16_t handle);
-  void OnCompletionRead(const QueuePair& queue_pair, bool receive, std::uint16_t request_id);
+                const Posted& posted, std::uint32_t peer) override;
+  void OnReceivePosted(const QueuePair& queue_pair, const fabric::efa_queue::ReceiveWork& work,
+                       const Posted& posted) override;
+  void OnHandleClosing(const NicState& nic, std::uint16_t handle) override;
+  void OnCompletionRead(const QueuePair& queue_pair, bool receive, std::uint16_t request_id,
+                        std::uint8_t status) override;
 
   // ---- The device ----
-  void OnReceiveTaken(const QueuePair& queue_pair, const ReceiveWork& receive);
-  void OnMessageLands(const QueuePair& target, const Operation& operation,
-                      const ReceiveWork& receive, std::uint64_t prefix);
-  void OnPlacing(const BytesPlaced& bytes);
-  void OnKeyRefused(const KeyRefused& refused);
+  void OnReceiveTaken(const NicState& nic, const QueuePair& queue_pair,
+                      const ReceiveWork& receive) override;
+  void OnMessageLands(const NicState& nic, const QueuePair& target, const Operation& operation,
+                      const ReceiveWork& receive, std::uint64_t prefix) override;
+  void OnPlacing(const BytesPlaced& bytes) override;
+  void OnKeyRefused(const KeyRefused& refused) override;
   void OnRegistered(const NicState& nic, ProtectionDomain domain, const MemoryTable::Keys& keys,
-                    std::uint64_t address, std::uint64_t length_bytes, fabric::Access access) {
-    registrations_.Register(nic.index(), nic.name, domain, keys.local, keys.remote, address,
-                            length_bytes, access);
-  }
-  void OnDeregistered(const NicState& nic, std::uint32_t remote_key) {
-    registrations_.Deregister(nic.index(), remote_key);
-  }
+                    std::uint64_t address, std::uint64_t length_bytes,
+                    fabric::Access access) override;
+  void OnDeregistered(const NicState& nic, std::uint32_t remote_key) override;
   void OnImmediateDelivered(const NicState& nic, const QueuePair& target,
-                            const Operation& operation);
-  void OnEnded(const Operation& operation);
-  void OnSilent(const Operation& operation);
-  // An entry was written for the queue pair; or not, for a reason that is known.
-  void OnReported(const NicState& nic, const DeviceCompletion& completion, bool kept);
-  void OnDied(const NicState& nic);
+                            const Operation& operation) override;
+  void OnEnded(const Operation& operation) override;
+  void OnSilent(const Operation& operation) override;
+  void OnReported(const NicState& nic, const CompletionRing& ring,
+                  const DeviceCompletion& completion, EntryFate fate) override;
+  void OnDied(const NicState& nic) override;
 
   // Every request of the queue pair that the device does not have any more ought to have completed.
   // `unrung`: so many of the last ones were not rung for, and nothing is due of them.

@@ -3,7 +3,9 @@
 #ifndef DRYDOCK_SIM_CHECKS_PROGRESS_H_
 #define DRYDOCK_SIM_CHECKS_PROGRESS_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace drydock::sim {
 
@@ -20,26 +22,25 @@ class Progress {
   // few milliseconds of a machine's time.
   static constexpr std::uint64_t kInVain = 100'000;
 
-  // Polls of one queue.
-  class Polls {
-    friend class Progress;
-    std::uint64_t in_vain = 0;
-    std::uint64_t since = 0;  // what was new then
-  };
-
-  // A poll found nothing, with nothing scheduled. `news`: Timeline::news. True once, when it is
-  // time to say so.
-  bool InVain(Polls& polls, std::uint64_t news) {
-    const std::uint64_t since = news + posts_;
-    if (polls.since != since) polls.in_vain = 0;
-    polls.since = since;
+  // A poll found nothing, with nothing scheduled. `queue`: CompletionRing::serial of what it looked
+  // into; 0: a counter. `news`: rises with what a program may poll for. True once, when it is time
+  // to say so.
+  bool InVain(std::size_t queue, std::uint64_t news) {
+    if (queue >= polls_.size()) polls_.resize(queue + 1);
+    Polls& polls = polls_[queue];
+    if (polls.news != news) polls.in_vain = 0;
+    polls.news = news;
     return ++polls.in_vain == kInVain;
   }
-  // The program has posted something.
-  void Posted() { ++posts_; }
 
  private:
-  std::uint64_t posts_ = 0;
+  // Polls of one queue.
+  struct Polls {
+    std::uint64_t in_vain = 0;
+    std::uint64_t news = 0;  // when it was polled last
+  };
+
+  std::vector<Polls> polls_;  // index: see InVain
 };
 
 }  // namespace drydock::sim

@@ -16,6 +16,7 @@
 #include "drydock/sim/checks/finding.h"
 #include "drydock/sim/device/completion_ring.h"
 #include "drydock/sim/device/nic_state.h"
+#include "drydock/sim/device/observers.h"
 #include "drydock/sim/device/operation_table.h"
 #include "drydock/sim/device/posted.h"
 #include "drydock/sim/device/queue_pair.h"
@@ -45,11 +46,12 @@ class VerbsRulesTest : public ::testing::Test {
   static constexpr std::uint16_t kHandle = 9;
 
   VerbsRulesTest() {
+    checks_.AddTo(observers_);
     checks_.rules().real_time = true;
     checks_.rules().contexts_are_names = false;
     checks_.rules().refused_messages_matter = true;
     checks_.OnFinding([this](const Finding& finding) { heard_.push_back(finding.check); });
-    checks_.OnQueueOpened(*ring_, 0);
+    observers_.Tell<&Observer::OnQueueOpened>(*ring_, 0);
     QueuePairAttributes attributes;
     attributes.send_entries = 4;
     attributes.receive_descriptors = 4;
@@ -60,12 +62,12 @@ class VerbsRulesTest : public ::testing::Test {
     opened->number = 3;
     queue_pair_ = opened.get();
     nic_.queue_pairs.Insert(std::move(opened));
-    checks_.OnEndpointOpened({.nic = nic_,
-                              .queue_pair = *queue_pair_,
-                              .send_depth = 4,
-                              .receive_depth = 4,
-                              .immediates_take_receives = false,
-                              .state_of = {}});
+    observers_.Tell<&Observer::OnEndpointOpened>(EndpointOpened{.nic = nic_,
+                                                                .queue_pair = *queue_pair_,
+                                                                .send_depth = 4,
+                                                                .receive_depth = 4,
+                                                                .immediates_take_receives = false,
+                                                                .state_of = {}});
   }
 
   Posted Message(std::uint64_t context, std::uint64_t length = 64) const {
@@ -80,14 +82,16 @@ class VerbsRulesTest : public ::testing::Test {
     fabric::efa_queue::SendWork work;
     work.request_id = id;
     work.address_handle = kHandle;
-    checks_.OnPosted(*queue_pair_, work, posted, /*peer=*/1);
+    observers_.Tell<&Observer::OnPosted>(*queue_pair_, work, posted, /*peer=*/1);
   }
   void Report(std::uint16_t id) {
-    checks_.OnReported(nic_, *ring_, {.request_id = id, .queue_pair = 3}, EntryFate::kWritten);
+    observers_.Tell<&Observer::OnReported>(
+        nic_, *ring_, DeviceCompletion{.request_id = id, .queue_pair = 3}, EntryFate::kWritten);
   }
   void End(std::uint16_t id, EfaStatus status) {
     Report(id);
-    checks_.OnCompletionRead(*queue_pair_, false, id, static_cast<std::uint8_t>(status));
+    observers_.Tell<&Observer::OnCompletionRead>(*queue_pair_, false, id,
+                                                 static_cast<std::uint8_t>(status));
   }
   // Their names, once each; what was heard is what is there.
   std::vector<std::string> Found() const {
@@ -106,6 +110,7 @@ class VerbsRulesTest : public ::testing::Test {
   OperationTable operations_;
   MemoryBus bus_{timeline_};
   Checks checks_{timeline_, deferred_, operations_, bus_};
+  Observers observers_;
   NicState nic_{0, 0, "machine/nic", Gid{}, profile_, RandomStream(1, Subsystem::kKeys, 0, 0)};
   std::shared_ptr<CompletionRing> ring_ = std::make_shared<CompletionRing>(2, 1, 8);
   QueuePair* queue_pair_ = nullptr;
@@ -113,17 +118,17 @@ class VerbsRulesTest : public ::testing::Test {
 };
 
 TEST_F(VerbsRulesTest, TwoThreadsInAQueuePairAndInAQueue) {
-  checks_.OnTwoThreads(nic_, 3, true);
-  checks_.OnTwoThreads(nic_, 3, true);
+  observers_.Tell<&Observer::OnTwoThreads>(nic_, 3, true);
+  observers_.Tell<&Observer::OnTwoThreads>(nic_, 3, true);
   EXPECT_THAT(Found(), ElementsAre("one-thread-at-a-time"));
   EXPECT_THAT(Said(), HasSubstr("machine/nic: a thread came into queue pair 3 while"));
   EXPECT_THAT(Said(), HasSubstr("(2 times"));
-  checks_.OnTwoThreads(nic_, 4, false);
+  observers_.Tell<&Observer::OnTwoThreads>(nic_, 4, false);
   EXPECT_EQ(checks_.findings().size(), 2u);
 }
 
 TEST_F(VerbsRulesTest, ABatchThatIsLeft) {
-  checks_.OnBatchLeft(*queue_pair_, 2);
+  observers_.Tell<&Observer::OnBatchLeft>(*queue_pair_, 2);
   EXPECT_THAT(Found(), ElementsAre("work-not-rung-for"));
   EXPECT_THAT(Said(), HasSubstr("2 requests were prepared on queue pair 3"));
 }
@@ -134,16 +139,16 @@ TEST_F(VerbsRulesTest, AHandleThatGoesWithARequestInFlight) {
   Post(0, Message(1));
   Post(1, Message(2));
   Report(1);  // the device is done with it
-  checks_.OnHandleClosing(nic_, kHandle);
+  observers_.Tell<&Observer::OnHandleClosing>(nic_, kHandle);
   EXPECT_THAT(Found(), ElementsAre("address-handle-in-use"));
   EXPECT_THAT(Said(), HasSubstr("address handle 9 was destroyed with 1 request of queue pair 3"));
 }
 
 TEST_F(VerbsRulesTest, AHandleThatGoesWhenNothingIsInFlightToItsPeer) {
   Post(0, Message(1));
-  checks_.OnHandleClosing(nic_, kHandle + 1);  // another peer's
+  observers_.Tell<&Observer::OnHandleClosing>(nic_, kHandle + 1);  // another peer's
   Report(0);
-  checks_.OnHandleClosing(nic_, kHandle);  // before the program reads
+  observers_.Tell<&Observer::OnHandleClosing>(nic_, kHandle);  // before the program reads
   EXPECT_THAT(Found(), IsEmpty());
 }
 
@@ -155,7 +160,7 @@ TEST_F(VerbsRulesTest, AMessageThatFoundNoReceiveAndIsNotSentAgain) {
   Post(1, Message(2, /*length=*/32));  // another one
   End(1, EfaStatus::kOk);
   EXPECT_THAT(Found(), IsEmpty());  // it may still be
-  checks_.OnEndpointClosing(*queue_pair_);
+  observers_.Tell<&Observer::OnEndpointClosing>(*queue_pair_);
   EXPECT_THAT(Found(), ElementsAre("receiver-not-ready"));
   EXPECT_THAT(Said(), HasSubstr("1 message of queue pair 3 found no receive"));
 }
@@ -175,28 +180,28 @@ TEST_F(VerbsRulesTest, AProgramMayMeanToLoseMessages) {
   checks_.rules().refused_messages_matter = false;
   Post(0, Message(1));
   End(0, EfaStatus::kRemoteNotReady);
-  checks_.OnEndpointClosing(*queue_pair_);
+  observers_.Tell<&Observer::OnEndpointClosing>(*queue_pair_);
   EXPECT_THAT(Found(), IsEmpty());
 }
 
 // ---- Queues at their end ----
 
 TEST_F(VerbsRulesTest, AQueueThatNobodyEverRead) {
-  checks_.OnQueueClosing(nic_, *ring_, /*unread=*/true, 0);
+  observers_.Tell<&Observer::OnQueueClosing>(nic_, *ring_, /*unread=*/true, 0);
   EXPECT_THAT(Found(), ElementsAre("unread-completions"));
   EXPECT_THAT(Said(), HasSubstr("completion queue 2 had completions, and nobody ever looked"));
 }
 
 TEST_F(VerbsRulesTest, AQueueThatWasReadOnceMayHaveMore) {
-  checks_.OnQueueClosing(nic_, *ring_, /*unread=*/false, 0);
-  checks_.OnPolling(*ring_);
-  checks_.OnQueueClosing(nic_, *ring_, /*unread=*/true, 0);
+  observers_.Tell<&Observer::OnQueueClosing>(nic_, *ring_, /*unread=*/false, 0);
+  observers_.Tell<&Observer::OnPolling>(*ring_);
+  observers_.Tell<&Observer::OnQueueClosing>(nic_, *ring_, /*unread=*/true, 0);
   EXPECT_THAT(Found(), IsEmpty());
 }
 
 TEST_F(VerbsRulesTest, EventsThatNobodyAcknowledged) {
-  checks_.OnPolling(*ring_);
-  checks_.OnQueueClosing(nic_, *ring_, /*unread=*/false, 3);
+  observers_.Tell<&Observer::OnPolling>(*ring_);
+  observers_.Tell<&Observer::OnQueueClosing>(nic_, *ring_, /*unread=*/false, 3);
   EXPECT_THAT(Found(), ElementsAre("unacknowledged-events"));
   EXPECT_THAT(Said(), HasSubstr("was destroyed with 3 events that"));
 }
@@ -204,17 +209,20 @@ TEST_F(VerbsRulesTest, EventsThatNobodyAcknowledged) {
 // ---- Again, by the machine's clock ----
 
 TEST_F(VerbsRulesTest, AgainIsAnsweredByPostingForASecond) {
-  for (int i = 0; i < 5000; ++i) checks_.OnAgain(nic_, *queue_pair_, Message(1));
+  for (int i = 0; i < 5000; ++i)
+    observers_.Tell<&Observer::OnAgain>(nic_, *queue_pair_, Message(1));
   EXPECT_THAT(Found(), IsEmpty());  // in no time: the thread that reads may not have had its turn
   timeline_.RunFor(1s);
-  for (int i = 0; i < 1000; ++i) checks_.OnAgain(nic_, *queue_pair_, Message(1));
+  for (int i = 0; i < 1000; ++i)
+    observers_.Tell<&Observer::OnAgain>(nic_, *queue_pair_, Message(1));
   EXPECT_THAT(Found(), ElementsAre("again-without-reading"));
 }
 
 TEST_F(VerbsRulesTest, AgainIsAnsweredByReadingNowAndThen) {
   for (int second = 0; second < 3; ++second) {
-    for (int i = 0; i < 5000; ++i) checks_.OnAgain(nic_, *queue_pair_, Message(1));
-    checks_.OnPolling(*ring_);
+    for (int i = 0; i < 5000; ++i)
+      observers_.Tell<&Observer::OnAgain>(nic_, *queue_pair_, Message(1));
+    observers_.Tell<&Observer::OnPolling>(*ring_);
     timeline_.RunFor(700ms);
   }
   EXPECT_THAT(Found(), IsEmpty());
@@ -223,18 +231,20 @@ TEST_F(VerbsRulesTest, AgainIsAnsweredByReadingNowAndThen) {
 // A queue that the program maps is read where the checks do not see it.
 TEST_F(VerbsRulesTest, AMappedQueueIsNotMissed) {
   const auto other = std::make_shared<CompletionRing>(4, 2, 8);
-  checks_.OnQueueOpened(*other, 0);
+  observers_.Tell<&Observer::OnQueueOpened>(*other, 0);
   const auto starve = [&](CompletionRing& ring) {
-    checks_.OnReported(nic_, ring, {.queue_pair = 100}, EntryFate::kWritten);
-    for (int i = 0; i < 2000; ++i) checks_.OnPolling(*other);
+    observers_.Tell<&Observer::OnReported>(nic_, ring, DeviceCompletion{.queue_pair = 100},
+                                           EntryFate::kWritten);
+    for (int i = 0; i < 2000; ++i) observers_.Tell<&Observer::OnPolling>(*other);
     timeline_.RunFor(6s);
-    checks_.OnReported(nic_, ring, {.queue_pair = 100}, EntryFate::kWritten);
+    observers_.Tell<&Observer::OnReported>(nic_, ring, DeviceCompletion{.queue_pair = 100},
+                                           EntryFate::kWritten);
   };
   ring_->MapMemory();
   starve(*ring_);
   EXPECT_THAT(Found(), IsEmpty());
   const auto unmapped = std::make_shared<CompletionRing>(5, 3, 8);
-  checks_.OnQueueOpened(*unmapped, 0);
+  observers_.Tell<&Observer::OnQueueOpened>(*unmapped, 0);
   starve(*unmapped);
   EXPECT_THAT(Found(), ElementsAre("completion-queue-service"));
 }

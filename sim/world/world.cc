@@ -32,7 +32,7 @@ World::World(std::uint64_t seed, const Profile& profile, const WorldOptions& opt
     checks_->WatchOwners();
   }
   if (!options.checks.value_or(is_virtual)) return;
-  observers_.Add(*checks_);
+  checks_->AddTo(observers_);
   timeline_.OnStuck([this] { checks_->Stuck(); });
 }
 
