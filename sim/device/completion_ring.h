@@ -22,14 +22,15 @@ namespace drydock::sim {
 struct DeviceCompletion {
   std::uint16_t request_id = 0;  // as posted; undefined when unsolicited
   std::uint16_t queue_pair = 0;  // ours
-  std::uint8_t status = 0;       // EfaStatus
+  // Of the sender, in receive completions.
+  std::uint16_t source_queue_pair = 0;
+  std::uint8_t status = 0;  // EfaStatus
   fabric::OperationKind kind = fabric::OperationKind::kSend;
   bool has_immediate = false;
   bool unsolicited = false;  // a peer's write with immediate that consumed no receive
   std::uint32_t immediate = 0;
   // Of the sender, in receive completions.
   std::uint16_t address_handle = fabric::efa_queue::kUnknownAddressHandle;
-  std::uint16_t source_queue_pair = 0;
   std::uint32_t length_bytes = 0;
   Gid source_gid{};  // of the sender of a message whose address handle is unknown
 };

@@ -141,12 +141,12 @@ TEST(CompletionRingTest, EntrySaysWhatTheDeviceReported) {
   CompletionRing ring(0, 1, 4);
   ring.Push({.request_id = 0x1234,
              .queue_pair = 0x4321,
+             .source_queue_pair = 0x66,
              .kind = OperationKind::kRemoteWrite,
              .has_immediate = true,
              .unsolicited = true,
              .immediate = 0xdeadbeef,
              .address_handle = 0x55,
-             .source_queue_pair = 0x66,
              .length_bytes = 0x12345});
   ring.Push({.request_id = 2,
              .queue_pair = 3,

@@ -52,7 +52,9 @@ bool Placement::Put(const BytesPlaced& bytes, const Memory& from) {
   PayloadElsewhere* const payload =
       bytes.reads_source && bytes.operation != nullptr ? bytes.operation->payload : nullptr;
   if (payload == nullptr) [[likely]] {
-    Copy(from, {bytes.memory, bytes.in_memory.offset, nic_}, bytes.range.length);
+    // Word by word: a span that was just written is not there in one piece yet.
+    const std::span<const Segment> pieces(bytes.memory.data(), bytes.memory.size());
+    Copy(from, {pieces, bytes.in_memory.offset, nic_}, bytes.range.length);
   } else {
     std::uint64_t offset = bytes.range.offset;
     WalkSegments(bytes.memory, bytes.in_memory, [&](const Segment& piece) {

@@ -177,10 +177,10 @@ void Responder::OnLanded(QueuePair& target, const Landing& landing, Operation* o
 
 DeviceCompletion Responder::FromPeer(const Operation& operation, const QueuePair& target) const {
   return {.queue_pair = target.number,
+          .source_queue_pair = operation.queue_pair,
           .has_immediate = operation.has_immediate,
           .immediate = operation.immediate,
           .address_handle = nic_.handles.NumberOf(target.domain, operation.initiator->index()),
-          .source_queue_pair = operation.queue_pair,
           .length_bytes = static_cast<std::uint32_t>(operation.length),
           .source_gid = operation.initiator->gid};
 }

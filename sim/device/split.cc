@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "drydock/sim/random.h"
-
 namespace drydock::sim {
 namespace {
 
@@ -20,19 +18,6 @@ std::uint64_t IntoBlock(std::span<const Segment> memory, std::uint64_t offset) {
 }
 
 }  // namespace
-
-std::optional<coro::Duration> DrawSplit(const Profile& profile, const Operation& operation,
-                                        std::uint32_t flags, std::uint64_t bytes) {
-  const std::uint32_t one_in = profile.split_placement_one_in;
-  if (one_in == 0 || bytes < 2 || operation.undisturbed) return std::nullopt;
-  const OperationDraws& draws = operation.draws;
-  if (Below(draws.Word(DrawPurpose::kPlacement, flags, PlacementWord::kSplit), one_in) != 0) {
-    return std::nullopt;
-  }
-  const auto most = static_cast<std::uint64_t>(profile.split_placement_delay.count());
-  const std::uint64_t word = draws.Word(DrawPurpose::kPlacement, flags, PlacementWord::kSplitDelay);
-  return coro::Duration(static_cast<std::int64_t>(Below(word, most + 1)));
-}
 
 Range WholeBlocks(std::span<const Segment> memory, Range range, Range all) {
   const auto moved = [&](std::uint64_t cut) {

@@ -225,12 +225,12 @@ void Transmitter::SendPacket(Operation& operation, std::uint32_t packet, bool re
       profile.instant ? now()
                       : nic_.port.link.Send(bytes_on_link, first ? engine_free_ : now(), slowness);
   nic_.counters.Sent(packets, range.length, profile.header_bytes);
-  Flight flight;
-  if (receiver != nullptr) {
-    flight =
-        Fly(around_, nic_, *receiver, operation,
-            response ? DrawPurpose::kResponse : DrawPurpose::kRequest, operation.FirstOf(packet));
-  }
+  // Where there is no receiver nothing arrives.
+  Flight flight = receiver == nullptr
+                      ? Flight{}
+                      : Fly(around_, nic_, *receiver, operation,
+                            response ? DrawPurpose::kResponse : DrawPurpose::kRequest,
+                            operation.FirstOf(packet));
   // Of a datagram no answer was promised: one that was lost is not sent again.
   Passage passage;
   if (flight.arrives && !profile.instant && !(operation.datagram && flight.retransmissions > 0)) {
