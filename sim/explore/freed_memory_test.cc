@@ -1,0 +1,54 @@
+#include "drydock/sim/explore/freed_memory.h"
+
+#include <sys/resource.h>
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define DRYDOCK_SANITIZED 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define DRYDOCK_SANITIZED 1
+#endif
+
+namespace drydock::sim::explore {
+namespace {
+
+constexpr std::size_t kPage = 4096;
+constexpr std::size_t kBlocks = 100;
+constexpr std::size_t kPagesOfBlock = 25;
+
+// Takes 10 MiB in blocks that have no mapping of their own, touches each page, frees them.
+void TakeAndFree() {
+  std::vector<std::unique_ptr<std::byte[]>> blocks;
+  for (std::size_t i = 0; i < kBlocks; ++i) {
+    blocks.push_back(std::make_unique<std::byte[]>(kPagesOfBlock * kPage));
+    for (std::size_t page = 0; page < kPagesOfBlock; ++page) blocks.back()[page * kPage] = {};
+  }
+}
+
+long PageFaults() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_minflt;
+}
+
+TEST(FreedMemoryTest, StaysWithTheProcess) {
+#ifdef DRYDOCK_SANITIZED
+  GTEST_SKIP() << "a sanitizer has a heap of its own";
+#endif
+  KeepFreedMemory();
+  TakeAndFree();
+  const long before = PageFaults();
+  TakeAndFree();
+  EXPECT_LT(PageFaults() - before, static_cast<long>(kBlocks * kPagesOfBlock / 10));
+}
+
+}  // namespace
+}  // namespace drydock::sim::explore
