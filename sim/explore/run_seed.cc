@@ -15,7 +15,6 @@
 #include "drydock/fabric/coverage/points.h"
 #include "drydock/sim/checks/checks.h"
 #include "drydock/sim/coverage/matrix.h"
-#include "drydock/sim/explore/freed_memory.h"
 #include "drydock/sim/explore/needs.h"
 #include "drydock/sim/profile/profile.h"
 
@@ -167,7 +166,6 @@ RunSpec SpecOf(std::uint64_t seed, const PlanSource& plans, coro::Duration limit
 EndProcess SetEndProcess(EndProcess end) { return std::exchange(EndOfProcess(), std::move(end)); }
 
 SeedResult RunOnce(const Scenario& scenario, const RunSpec& spec, RunObserver* observer) {
-  KeepFreedMemory();
   const std::string_view profile = scenario.profile();
   const auto found = FindProfile({profile.data(), profile.size()});
   DD_CHECK(found.ok(), "the scenario's profile exists");

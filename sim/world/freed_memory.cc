@@ -1,4 +1,4 @@
-#include "drydock/sim/explore/freed_memory.h"
+#include "drydock/sim/world/freed_memory.h"
 
 #include <cstdlib>  // says which C library this is
 
@@ -6,7 +6,7 @@
 #include <malloc.h>
 #endif
 
-namespace drydock::sim::explore {
+namespace drydock::sim {
 
 void KeepFreedMemory() {
 #if defined(__GLIBC__)
@@ -19,4 +19,4 @@ void KeepFreedMemory() {
 #endif
 }
 
-}  // namespace drydock::sim::explore
+}  // namespace drydock::sim

@@ -1,4 +1,4 @@
-#include "drydock/sim/explore/freed_memory.h"
+#include "drydock/sim/world/freed_memory.h"
 
 #include <sys/resource.h>
 
@@ -17,7 +17,7 @@
 #define DRYDOCK_SANITIZED 1
 #endif
 
-namespace drydock::sim::explore {
+namespace drydock::sim {
 namespace {
 
 constexpr std::size_t kPage = 4096;
@@ -51,4 +51,4 @@ TEST(FreedMemoryTest, StaysWithTheProcess) {
 }
 
 }  // namespace
-}  // namespace drydock::sim::explore
+}  // namespace drydock::sim
