@@ -85,6 +85,9 @@ void CompletionDispatcher::Dispatch(const Completion& completion) {
     error_texts_[completion.provider_error] = queue_->ErrorText(completion);
   }
   if (!completion.context.has_value()) return DispatchStray(completion);
+  // It has taken a receive (EndpointOptions::receives_take_immediates), whose waiter is told too.
+  if (completion.kind == OperationKind::kRemoteWrite && completion.ok()) [[unlikely]]
+    CountImmediate(completion);
   if (!slots_.Complete(*completion.context, completion)) ++counters_.late;
 }
 
@@ -94,12 +97,15 @@ void CompletionDispatcher::DispatchStray(const Completion& completion) {
     return;
   }
   if (completion.kind != OperationKind::kRemoteWrite || !completion.immediate.has_value()) return;
+  if (!CountImmediate(completion)) ++counters_.unexpected_immediates;
+}
+
+bool CompletionDispatcher::CountImmediate(const Completion& completion) {
+  if (!completion.immediate.has_value()) return false;
   const auto found = immediates_.find(*completion.immediate);
-  if (found == immediates_.end()) {
-    ++counters_.unexpected_immediates;
-  } else {
-    found->second->Count();
-  }
+  if (found == immediates_.end()) return false;
+  found->second->Count();
+  return true;
 }
 
 void CompletionDispatcher::AddCounter(std::uint32_t immediate, ImmediateCounter& counter) {

@@ -35,9 +35,10 @@ class RoomListener : public coro::ListNode {
 struct DispatcherCounters {
   std::uint64_t completions = 0;
   std::uint64_t late = 0;  // of an operation that was given up and whose slot serves another
-  std::uint64_t unexpected_immediates = 0;  // that no ImmediateCounter waits for
-  std::uint64_t stray_errors = 0;           // failures with no context
-  std::uint64_t queue_errors = 0;           // failures of the queue itself: overrun
+  // That took no receive, and that no ImmediateCounter waits for.
+  std::uint64_t unexpected_immediates = 0;
+  std::uint64_t stray_errors = 0;  // failures with no context
+  std::uint64_t queue_errors = 0;  // failures of the queue itself: overrun
 };
 
 // What it is: a selector over one completion queue.
@@ -74,6 +75,8 @@ class CompletionDispatcher final : public coro::Selector {
  private:
   void Dispatch(const Completion& completion);
   void DispatchStray(const Completion& completion);
+  // Of a write that ended well here. False: no ImmediateCounter waits for its immediate.
+  bool CountImmediate(const Completion& completion);
   void QueueFailed(ErrorCode error);
 
   coro::EventLoop& loop_;

@@ -3,6 +3,7 @@
 #include "drydock/fabric/async/completion_dispatcher.h"
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,9 +33,11 @@ class StrayTest : public ::testing::Test {
     dispatcher_ = std::make_unique<CompletionDispatcher>(loop_, std::move(queue));
   }
 
-  // A peer's write with an immediate ended here.
-  void Arrive(std::uint32_t immediate, ErrorCode error) {
+  // A peer's write with an immediate ended here, and took the receive of this context.
+  void Arrive(std::uint32_t immediate, ErrorCode error,
+              std::optional<Context> receive = std::nullopt) {
     Completion completion;
+    completion.context = receive;
     completion.kind = OperationKind::kRemoteWrite;
     completion.immediate = immediate;
     completion.error = error;
@@ -68,6 +71,16 @@ TEST_F(StrayTest, WriteThatFailedHereIsNotCounted) {
   Arrive(5, ErrorCode::kRemoteAccess);
   EXPECT_EQ(five.count(), 0u);
   EXPECT_EQ(dispatcher_->counters().stray_errors, 1u);
+}
+
+// Its receive's waiter is told as well; here that has gone, and nothing else is counted.
+TEST_F(StrayTest, ImmediateThatTookAReceiveIsCounted) {
+  ImmediateCounter five(*dispatcher_, 5);
+  Arrive(5, ErrorCode::kOk, Context{123});
+  Arrive(7, ErrorCode::kOk, Context{123});
+  Arrive(5, ErrorCode::kCanceled, Context{123});
+  EXPECT_EQ(five.count(), 1u);
+  EXPECT_EQ(dispatcher_->counters().unexpected_immediates, 0u);
 }
 
 // Whoever waits for a completion that is lost is never resumed: the loop is told, once.

@@ -20,10 +20,11 @@
 
 namespace drydock::fabric::async {
 
-// One per immediate value and dispatcher; counts from its construction. Immediates that no counter
-// counts are dropped (and counted as unexpected): a peer cannot make the program remember values of
-// its choice. Not thread-safe, not movable; dies before its dispatcher, and after every Reached
-// that waits on it.
+// One per immediate value and dispatcher; counts from its construction, also immediates that take a
+// receive (EndpointOptions::receives_take_immediates). Immediates that no counter counts are
+// dropped (and counted as unexpected, where they took no receive): a peer cannot make the program
+// remember values of its choice. Not thread-safe, not movable; dies before its dispatcher, and
+// after every Reached that waits on it.
 class ImmediateCounter {
  public:
   ImmediateCounter(CompletionDispatcher& dispatcher, std::uint32_t immediate)

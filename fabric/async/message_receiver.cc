@@ -48,6 +48,9 @@ coro::Task<absl::Status> MessageReceiver::KeepPosted(BufferSlice room) {
       arrived_.NotifyAll();
       co_return absl::OkStatus();  // Next has it
     }
+    // A write's immediate has taken the receive, and its bytes are elsewhere: an ImmediateCounter
+    // counts it.
+    if (received.kind == OperationKind::kRemoteWrite) continue;
     const std::span<const std::byte> bytes = room.bytes().first(received.length_bytes);
     messages_.push_back({{bytes.begin(), bytes.end()}, received.immediate});
     arrived_.NotifyOne();

@@ -43,7 +43,8 @@ class MessageReceiver {
   // The next message. kDeadlineExceeded: none came in time; the receives stay posted. Another
   // error: receiving has failed, now and for good (the endpoint closed). A message that does not
   // fit a receive is dropped by the NIC or by us, and one that its sender broke off is no message:
-  // they are counted, and no errors of the receiver.
+  // they are counted, and no errors of the receiver. Nor is a peer's immediate that took a receive
+  // (EndpointOptions::receives_take_immediates) a message: the receive is posted again.
   coro::Task<absl::StatusOr<Message>> Next(coro::Time deadline = coro::kNever);
 
   // Messages that were too long for their receive.

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
+#include <optional>
 #include <set>
 #include <vector>
 
 #include "drydock/coro/sleep.h"
 #include "drydock/coro/status_macros.h"
+#include "drydock/fabric/async/immediate_counter.h"
 #include "drydock/sim/cluster/two_nodes.h"
 #include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
@@ -92,6 +95,44 @@ TEST_F(MessageReceiverTest, AllReceivesArePostedWhenThereIsRoomAgain) {
       co_await coro::Sleep(1ms);
     }
     EXPECT_EQ(nodes_.b.dispatcher().slots().in_flight(), 4u);
+    co_return absl::OkStatus();
+  };
+  EXPECT_THAT(nodes_.loop.Run(main()), IsOk());
+}
+
+std::unique_ptr<AsyncEndpoint> OpenTakingImmediates(Node& node) {
+  EndpointOptions options;
+  options.send_queue = options.receive_queue = &node.dispatcher().queue();
+  options.address_vector = &node.peers();
+  options.receives_take_immediates = true;
+  return std::make_unique<AsyncEndpoint>(node.dispatcher(),
+                                         node.domain().OpenEndpoint(options).value());
+}
+
+// A peer's writes are longer than the receives that their immediates take.
+TEST_F(MessageReceiverTest, ImmediateThatTakesAReceiveIsCountedAndNoMessage) {
+  auto main = [this]() -> coro::Task<absl::Status> {
+    const std::unique_ptr<AsyncEndpoint> from = OpenTakingImmediates(nodes_.a);
+    const std::unique_ptr<AsyncEndpoint> to = OpenTakingImmediates(nodes_.b);
+    CO_ASSIGN_OR_RETURN(const Peer peer, nodes_.a.peers().Insert(to->address()));
+    CO_RETURN_IF_ERROR(nodes_.b.peers().Insert(from->address()).status());
+    CO_ASSIGN_OR_RETURN(const BufferRef source, nodes_.a.Allocate(1 << 20));
+    CO_ASSIGN_OR_RETURN(const BufferRef target, nodes_.b.Allocate(1 << 20));
+    CO_ASSIGN_OR_RETURN(const BufferRef room, nodes_.b.Allocate(2 * 128));
+    ImmediateCounter arrived(nodes_.b.dispatcher(), 7);
+    MessageReceiver receiver(*to, room, 2, 128, /*backlog=*/0);
+    for (int i = 0; i < 5; ++i) {
+      const Completion written =
+          co_await from->Write(source, target->region().remote(), peer, {.immediate = 7});
+      CO_RETURN_IF_ERROR(from->ToStatus(written, "write"));
+    }
+    const bool all = co_await arrived.Reached(5, nodes_.loop.Now() + 10ms);
+    EXPECT_TRUE(all);
+    const Completion sent = co_await from->Send(BufferSlice(source, 0, 100), peer);
+    CO_RETURN_IF_ERROR(from->ToStatus(sent, "send"));
+    CO_ASSIGN_OR_RETURN(const Message message, co_await receiver.Next(nodes_.loop.Now() + 10ms));
+    EXPECT_EQ(message.bytes.size(), 100u);
+    EXPECT_EQ(message.immediate, std::nullopt);
     co_return absl::OkStatus();
   };
   EXPECT_THAT(nodes_.loop.Run(main()), IsOk());
