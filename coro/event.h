@@ -11,6 +11,8 @@
 #ifndef DRYDOCK_CORO_EVENT_H_
 #define DRYDOCK_CORO_EVENT_H_
 
+#include <cstdint>
+
 #include "drydock/coro/task.h"
 #include "drydock/coro/time.h"
 #include "drydock/coro/wait_list.h"
@@ -28,6 +30,7 @@ class Event {
   // harmless.
   void Set() {
     set_ = true;
+    ++times_set_;
     waiters_.NotifyAll();
   }
   // Later calls of Wait wait for the next Set.
@@ -37,12 +40,16 @@ class Event {
   // deadline came first.
   Task<bool> Wait(Time deadline = kNever) {
     if (set_) co_return true;
-    const bool notified = co_await waiters_.Wait(deadline);
-    co_return notified;
+    const std::uint64_t times_set = times_set_;
+    bool in_time = true;
+    // A waiter of an earlier Set that dies before it runs notifies the next one.
+    while (in_time && times_set_ == times_set) in_time = co_await waiters_.Wait(deadline);
+    co_return in_time;
   }
 
  private:
   bool set_ = false;
+  std::uint64_t times_set_ = 0;
   WaitList waiters_{"an event"};
 };
 

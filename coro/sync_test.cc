@@ -83,6 +83,29 @@ TEST_F(SyncTest, EventThatIsResetAtOnceWasStillSeen) {
   });
 }
 
+// A waiter that an event has woken and that dies before it runs leaves nothing to one that came
+// after the event was reset.
+TEST_F(SyncTest, EventOfADestroyedWaiterIsNotForTheNext) {
+  Event event;
+  auto waiter = [&](Time deadline) -> Task<absl::Status> {
+    const bool happened = co_await event.Wait(deadline);
+    EXPECT_FALSE(happened);
+    EXPECT_EQ(loop_.Now(), deadline);
+    co_return absl::OkStatus();
+  };
+  Run([&]() -> Task<> {
+    auto woken = std::make_unique<Scope>();
+    woken->Spawn(waiter(kNever));
+    event.Set();
+    event.Reset();
+    Scope scope;
+    scope.Spawn(waiter(loop_.Now() + 1ms));
+    woken.reset();
+    const absl::Status joined = co_await scope.Join();
+    EXPECT_THAT(joined, IsOk());
+  });
+}
+
 TEST_F(SyncTest, SemaphoreServesInOrderAndNobodyOvertakes) {
   Semaphore semaphore(1);
   auto worker = [&](char name) -> Task<absl::Status> {
