@@ -437,6 +437,57 @@ TEST_F(CancelTest, ScopeWhoseJoinWasCancelledIsJoinedAgain) {
   }
 }
 
+// Cancel has no effect on tasks that are spawned after the join that it had woken was cancelled: in
+// the same turn, while that waited for the device, or when the last task had ended already.
+TEST_F(CancelTest, CancelEndsWithAJoinThatIsCancelled) {
+  enum Form { kInTheSameTurn, kWhileItWaits, kAfterTheLastTask };
+  for (const Form form : {kInTheSameTurn, kWhileItWaits, kAfterTheLastTask}) {
+    SCOPED_TRACE(form);
+    Run([&]() -> Task<> {
+      Scope scope(OnError::kCancel);
+      Event end;
+      auto fail = [&]() -> Task<absl::Status> {
+        const bool told = co_await end.Wait();
+        EXPECT_TRUE(told);
+        co_return absl::NotFoundError("first");
+      };
+      if (form == kInTheSameTurn) scope.Spawn(SleepForEver());
+      if (form == kWhileItWaits) scope.Spawn(Operate(true));
+      if (form == kAfterTheLastTask) scope.Spawn(fail());
+      if (form == kWhileItWaits) {
+        scope.Cancel();
+        co_await ExpectThatTheDeadlineWaits(loop_.Now(), scope.Join());
+      } else {
+        Scope outer;
+        auto join = [&]() -> Task<absl::Status> { return scope.Join(); };
+        outer.Spawn(join());
+        if (form == kInTheSameTurn) {
+          scope.Cancel();
+        } else {
+          end.Set();
+          co_await Yield();  // the task that fails has woken the one that joins
+          EXPECT_TRUE(scope.cancelled());
+        }
+        outer.Cancel();
+        const absl::Status cancelled = co_await outer.Join();
+        EXPECT_THAT(cancelled, IsOk());
+      }
+      EXPECT_EQ(scope.running(), 0u);
+      EXPECT_FALSE(scope.cancelled());
+      bool ran = false;
+      auto later = [&]() -> Task<absl::Status> {
+        co_await Sleep(1ms);
+        ran = true;
+        co_return absl::OkStatus();
+      };
+      scope.Spawn(later());
+      const absl::Status joined = co_await scope.Join();
+      EXPECT_EQ(joined.message(), form == kAfterTheLastTask ? "first" : "");
+      EXPECT_TRUE(ran);
+    });
+  }
+}
+
 // The same where the task that gave up is still there.
 TEST_F(CancelTest, TasksThatLostDieAlsoWhereTheirRaceIsKept) {
   Run([&]() -> Task<> {

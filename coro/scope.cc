@@ -72,7 +72,8 @@ using internal::ScopeChild;
 Scope::Doomed::~Doomed() {
   while (ListNode* child = children_.front()) {
     ScopeChild::Destroy(*child);
-    --scope_.running_;
+    // As where Join returns; here that may have been cancelled itself.
+    if (--scope_.running_ == 0) scope_.cancelled_ = false;
   }
 }
 
@@ -87,6 +88,7 @@ void Scope::JoinWaiter::Cancel(Cancellation& cancellation) {
 
 void Scope::JoinWaiter::CancelTasks(Cancellation& cancellation) {
   doomed_.emplace(scope_).Ask(cancellation);
+  if (scope_.running_ == 0) scope_.cancelled_ = false;  // the last one has ended in this turn
 }
 
 void Scope::JoinWaiter::ForEachTask(

@@ -58,7 +58,7 @@ class Scope {
   void Spawn(Task<absl::Status> task, const char* file = __builtin_FILE(),
              const char* function = __builtin_FUNCTION(), std::uint32_t line = __builtin_LINE());
 
-  // Cancels every task of the scope, including those spawned until Join returns. Takes effect in
+  // Cancels every task of the scope, including those spawned until Join ends. Takes effect in
   // Join, so a task of this scope may call it, and runs on until it suspends.
   void Cancel();
   bool cancelled() const { return cancelled_; }
@@ -67,9 +67,9 @@ class Scope {
   // first, with the texts of the next few and the number of the rest: "no peer; then: no memory;
   // and 7 more". OK when tasks were cancelled and none failed; a task that returns kCancelled after
   // its scope was cancelled has not failed. After that the scope is as new. A task that is
-  // cancelled while it joins cancels the tasks of the scope, which die with it: the scope can be
-  // used and joined again. One task joins at a time, and none of the scope's own: that would wait
-  // for itself.
+  // cancelled while it joins cancels the tasks of the scope, which die with it: then the scope is
+  // as new but for errors, which the next Join returns. One task joins at a time, and none of the
+  // scope's own: that would wait for itself.
   Task<absl::Status> Join();
 
   // Tasks that have not finished.
