@@ -39,21 +39,24 @@ class EpollSelector::Waiter : public ListNode {
   ~Waiter() {
     if (!linked()) return;
     Unlink();
-    selector_.Left(fd_);
+    if (waits_) selector_.Left(fd_);
   }
 
   // Waits to be woken; false when the deadline came first.
   WaitList::Waiter Woken(Time deadline) { return woken_.Wait(deadline); }
   bool forgotten() const { return forgotten_; }
 
-  void Wake(bool forgotten) {
-    forgotten_ = forgotten;
+  // It is in no list, and waits no more.
+  void Wake() {
+    waits_ = false;
     woken_.NotifyOne();
   }
+  void Forget() { forgotten_ = true; }
 
  private:
   EpollSelector& selector_;
   const int fd_;
+  bool waits_ = true;
   bool forgotten_ = false;
   WaitList woken_;
 };
@@ -109,7 +112,8 @@ Task<absl::Status> EpollSelector::Ready(int fd, Direction direction, Time deadli
 void EpollSelector::Forget(int fd) {
   const auto found = watches_.find(fd);
   if (found == watches_.end()) return;
-  for (IntrusiveList<Waiter>& waiters : found->second.waiters) WakeAll(waiters, true);
+  for (IntrusiveList<Waiter>& waiters : found->second.waiters) EndAll(waiters);
+  while (Waiter* waiter = found->second.woken.PopFront()) waiter->Forget();
   watches_.erase(found);
   Disarm(fd);
 }
@@ -150,18 +154,27 @@ void EpollSelector::OnEvent(int fd, std::uint32_t events) {
   if (found == watches_.end()) return;
   Watch& watch = found->second;
   const bool failed = (events & (EPOLLERR | EPOLLHUP)) != 0;
-  if (failed || (events & (EPOLLIN | EPOLLRDHUP)) != 0) WakeAll(watch.waiters[kRead], false);
-  if (failed || (events & EPOLLOUT) != 0) WakeAll(watch.waiters[kWrite], false);
+  if (failed || (events & (EPOLLIN | EPOLLRDHUP)) != 0) WakeAll(watch.waiters[kRead], watch);
+  if (failed || (events & EPOLLOUT) != 0) WakeAll(watch.waiters[kWrite], watch);
   if (watch.waiters[kRead].empty() && watch.waiters[kWrite].empty()) return;
   if (Arm(fd, watch) != 0) {
-    for (IntrusiveList<Waiter>& waiters : watch.waiters) WakeAll(waiters, true);
+    for (IntrusiveList<Waiter>& waiters : watch.waiters) EndAll(waiters);
   }
 }
 
-void EpollSelector::WakeAll(IntrusiveList<Waiter>& waiters, bool forgotten) {
+void EpollSelector::WakeAll(IntrusiveList<Waiter>& waiters, Watch& watch) {
   while (Waiter* waiter = waiters.PopFront()) {
     --waiting_;
-    waiter->Wake(forgotten);
+    waiter->Wake();
+    watch.woken.PushBack(*waiter);
+  }
+}
+
+void EpollSelector::EndAll(IntrusiveList<Waiter>& waiters) {
+  while (Waiter* waiter = waiters.PopFront()) {
+    --waiting_;
+    waiter->Forget();
+    waiter->Wake();
   }
 }
 
@@ -170,7 +183,7 @@ void EpollSelector::Left(int fd) {
   const auto found = watches_.find(fd);
   const Watch& watch = found->second;
   if (watch.waiters[kRead].empty() && watch.waiters[kWrite].empty()) {
-    watches_.erase(found);
+    if (watch.woken.empty()) watches_.erase(found);
     Disarm(fd);
   } else {
     Arm(fd, watch);

@@ -52,8 +52,9 @@ class EpollSelector final : public Selector {
   Task<absl::Status> Readable(int fd, Time deadline = kNever);
   Task<absl::Status> Writable(int fd, Time deadline = kNever);
 
-  // Ends every wait for `fd` with kCancelled. Call it before close(fd): the waiters of a descriptor
-  // that is closed without it are never resumed. (Descriptor does both.)
+  // Ends every wait for `fd` with kCancelled, also where an event has woken the coroutine and it
+  // has not run yet. Call it before close(fd): the waiters of a descriptor that is closed without
+  // it are never resumed. (Descriptor does both.)
   void Forget(int fd);
 
   // Coroutines that wait here. With none, Poll makes no system call.
@@ -71,6 +72,7 @@ class EpollSelector final : public Selector {
   // The waiters of one descriptor.
   struct Watch {
     std::array<IntrusiveList<Waiter>, 2> waiters;  // by direction
+    IntrusiveList<Waiter> woken;                   // by an event, and have not run since
   };
 
   EpollSelector(EventLoop& loop, int epoll);
@@ -80,7 +82,9 @@ class EpollSelector final : public Selector {
   int Arm(int fd, const Watch& watch);
   void Disarm(int fd);
   void OnEvent(int fd, std::uint32_t events);
-  void WakeAll(IntrusiveList<Waiter>& waiters, bool forgotten);
+  void WakeAll(IntrusiveList<Waiter>& waiters, Watch& watch);
+  // With kCancelled.
+  void EndAll(IntrusiveList<Waiter>& waiters);
   // A waiter of `fd` has gone without an event.
   void Left(int fd);
 

@@ -23,6 +23,7 @@
 #include "drydock/coro/scope.h"
 #include "drydock/coro/signals.h"
 #include "drydock/coro/sleep.h"
+#include "drydock/coro/status_macros.h"
 #include "drydock/coro/steady_clock.h"
 #include "drydock/coro/tcp.h"
 #include "drydock/coro/virtual_clock.h"
@@ -221,6 +222,43 @@ TEST_F(EpollSelectorTest, ClosingResolvesWhoeverWaits) {
   EXPECT_THAT(loop_.Run(main()), IsOk());
   EXPECT_THAT(outcomes_, ::testing::ElementsAre(StatusIs(absl::StatusCode::kCancelled),
                                                 StatusIs(absl::StatusCode::kCancelled)));
+}
+
+// One event wakes them all, and the first one closes the descriptor before the others run, or
+// destroys it.
+TEST_F(EpollSelectorTest, ClosingResolvesWhoeverWasWokenAndHasNotRun) {
+  for (const bool destroy : {false, true}) {
+    SCOPED_TRACE(destroy);
+    outcomes_.clear();
+    Pair pipe = MakePipe();
+    auto first = std::make_unique<Descriptor>(std::move(pipe.a));
+    auto close_it = [&]() -> Task<absl::Status> {
+      CO_RETURN_IF_ERROR(co_await io_->Readable(first->fd()));
+      if (destroy) {
+        first.reset();
+      } else {
+        first->Close();
+      }
+      co_return absl::OkStatus();
+    };
+    auto read = [&](const Descriptor& from) -> Task<absl::Status> {
+      std::array<std::byte, 1> room{};
+      outcomes_.push_back((co_await Read(from, room)).status());
+      co_return absl::OkStatus();
+    };
+    auto main = [&]() -> Task<void> {
+      Scope readers;
+      readers.Spawn(close_it());
+      readers.Spawn(Await(*first));
+      readers.Spawn(read(*first));
+      EXPECT_THAT(co_await WriteAll(pipe.b, Bytes("x")), IsOk());
+      EXPECT_THAT(co_await readers.Join(), IsOk());
+    };
+    EXPECT_THAT(loop_.Run(main()), IsOk());
+    EXPECT_THAT(outcomes_, ::testing::ElementsAre(StatusIs(absl::StatusCode::kCancelled),
+                                                  StatusIs(absl::StatusCode::kCancelled)));
+    EXPECT_EQ(io_->waiting(), 0u);
+  }
 }
 
 TEST_F(EpollSelectorTest, HangUpIsNewsForEitherDirection) {
