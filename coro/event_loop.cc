@@ -103,11 +103,15 @@ std::size_t EventLoop::PollSelectors() {
   });
 }
 
-std::size_t EventLoop::Select() { return SelectNow(); }
+std::size_t EventLoop::Select() {
+  const Entered entered(*this);
+  return SelectNow();
+}
 
 bool EventLoop::RunOne() {
   if (ready_.untouched()) return false;
   DD_CHECK(current_ != this, "RunOne is called from within its loop");
+  const Entered entered(*this);
   return RunReady();
 }
 
@@ -126,7 +130,7 @@ bool EventLoop::RunMeasured() {
 
 bool EventLoop::RunUntilDone(std::coroutine_handle<> root) {
   DD_CHECK(current_ == nullptr, "Run is called from within a loop");
-  current_ = this;
+  const Entered entered(*this);
   ReadClock();
   root.resume();
   while (!root.done()) {
@@ -137,7 +141,6 @@ bool EventLoop::RunUntilDone(std::coroutine_handle<> root) {
       break;
     }
   }
-  current_ = nullptr;
   return root.done();
 }
 

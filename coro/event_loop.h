@@ -58,7 +58,8 @@ class EventLoop {
   EventLoop& operator=(const EventLoop&) = delete;
   ~EventLoop();
 
-  // The loop whose Run is on this thread's stack. REQUIRES: there is one.
+  // The loop whose Run, Select or RunOne is on this thread's stack, the innermost. REQUIRES: there
+  // is one.
   static EventLoop& Current() {
     DD_CHECK(current_ != nullptr, "no event loop runs on this thread");
     return *current_;
@@ -115,8 +116,9 @@ class EventLoop {
   // takes two more readings of the clock for each.
   void set_stall_budget(Duration budget) { stall_budget_ = budget; }
 
-  // First half of a turn: polls every selector, then wakes what is due. Returns how many events and
-  // timers there were.
+  // The halves of a turn, for a program with a loop of its own, which turns this one between two
+  // calls of Run. First half: polls every selector, then wakes what is due. Returns how many events
+  // and timers there were.
   std::size_t Select();
 
   // Second half: resumes the coroutines that are ready now. False: there are none. REQUIRES: not
@@ -126,6 +128,18 @@ class EventLoop {
  private:
   // Events that one selector may handle in one turn.
   static constexpr std::size_t kPollBudget = 64;
+
+  // Makes a loop the thread's current one for as long as it lives.
+  class Entered {
+   public:
+    explicit Entered(EventLoop& loop) : outer_(std::exchange(current_, &loop)) {}
+    Entered(const Entered&) = delete;
+    Entered& operator=(const Entered&) = delete;
+    ~Entered() { current_ = outer_; }
+
+   private:
+    EventLoop* const outer_;
+  };
 
   // The two halves of a turn, as RunUntilDone runs them.
   std::size_t SelectNow();

@@ -447,6 +447,47 @@ TEST_F(EventLoopTest, CanRunAgainAfterBeingStuck) {
   EXPECT_THAT(loop_.Run(fine()), IsOkAndHolds(1));
 }
 
+// A program with a loop of its own: tasks that Run has left go on in turns from outside.
+TEST_F(EventLoopTest, TurnsFromOutsideAreLikeThoseOfRun) {
+  int ticks = 0;
+  auto tick = [&]() -> Task<void> {
+    for (;;) {
+      co_await Sleep(1ms);
+      ++ticks;
+      co_await Yield();
+    }
+  };
+  const Task<void> ticking = tick();
+  auto start = [&]() -> Task<void> {
+    ticking.Start();
+    co_return;
+  };
+  EXPECT_THAT(loop_.Run(start()), IsOk());
+  EXPECT_FALSE(loop_.RunOne());
+  for (int turn = 1; turn <= 3; ++turn) {
+    clock_.Advance(1ms);
+    EXPECT_EQ(loop_.Select(), 1u);
+    EXPECT_TRUE(loop_.RunOne());
+    EXPECT_EQ(ticks, turn);
+    EXPECT_EQ(loop_.Select(), 0u);
+    EXPECT_TRUE(loop_.RunOne());  // after the Yield
+  }
+  // Also inside of another loop's task, which goes on in its own.
+  auto drive = [&]() -> Task<void> {
+    EventLoop& outer = EventLoop::Current();
+    clock_.Advance(1ms);
+    EXPECT_EQ(loop_.Select(), 1u);
+    EXPECT_TRUE(loop_.RunOne());
+    EXPECT_EQ(&EventLoop::Current(), &outer);
+    co_await Sleep(1ms);
+  };
+  VirtualClock other_clock;
+  EventLoop other(other_clock);
+  EXPECT_THAT(other.Run(drive()), IsOk());
+  EXPECT_EQ(ticks, 4);
+  EXPECT_DEATH(EventLoop::Current(), "no event loop runs on this thread");
+}
+
 TEST_F(EventLoopTest, RefusesMisuse) {
   CountingSelector selector(0);
   EXPECT_DEATH(loop_.RemoveSelector(selector), "selector is not in this loop");
