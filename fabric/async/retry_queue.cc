@@ -3,11 +3,17 @@
 #include <algorithm>
 
 namespace drydock::fabric::async {
+namespace {
+
+coro::Duration AtLeastOne(coro::Duration wait) { return std::max(wait, coro::Duration(1)); }
+
+}  // namespace
+
 RetryQueue::RetryQueue(CompletionDispatcher& dispatcher, const BackoffOptions& options)
     : TimerNode(&RetryQueue::OnTimer),
       dispatcher_(dispatcher),
-      options_(options),
-      wait_(options.first) {
+      options_{.first = AtLeastOne(options.first), .most = AtLeastOne(options.most)},
+      wait_(options_.first) {
   dispatcher_.AddRoomListener(*this);
 }
 

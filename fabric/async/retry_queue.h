@@ -25,7 +25,8 @@ class PendingOperation : public coro::ListNode {
   ~PendingOperation() = default;
 };
 
-// How long to wait between attempts when nothing makes room by itself.
+// How long to wait between attempts when nothing makes room by itself. Less than a nanosecond
+// counts as one: time has to pass, also on a clock that stands still while something can run.
 struct BackoffOptions {
   coro::Duration first = std::chrono::microseconds(1);
   coro::Duration most = std::chrono::milliseconds(1);  // each attempt doubles the wait up to this

@@ -106,6 +106,26 @@ TEST_F(RetryTest, WaitDoublesUpToItsLimit) {
   }
 }
 
+// Waits of no time would hold a clock that stands still while something happens, and with it the
+// deadline.
+TEST_F(RetryTest, TimePassesBetweenAttemptsWithoutAWait) {
+  auto raw = std::make_unique<NiceMock<MockEndpoint>>();
+  int attempts = 0;
+  ON_CALL(*raw, Send(_)).WillByDefault([&](std::span<const SendRequest>) {
+    ++attempts;
+    return PostResult{0, ErrorCode::kAgain};
+  });
+  AsyncEndpoint eager(*dispatcher_, std::move(raw),
+                      {.post_timeout = 1us, .backoff = {.first = 0ns, .most = 0ns}});
+  auto main = [&]() -> coro::Task<absl::Status> {
+    const Completion done = co_await eager.Send(BufferSlice(), Peer{1});
+    EXPECT_EQ(done.error, ErrorCode::kDeadlineExceeded);
+    co_return absl::OkStatus();
+  };
+  EXPECT_THAT(loop_.Run(main()), IsOk());
+  EXPECT_EQ(attempts, 1001);  // one a nanosecond, and the first
+}
+
 // The receives of a NIC have a ring of their own: they do not wait for room among the sends.
 TEST_F(RetryTest, AReceiveOvertakesSendsThatWait) {
   refusals_ = 1'000'000;
