@@ -482,6 +482,21 @@ TEST_F(SignalsTest, HaveTheirUsualEffectAfterwards) {
   EXPECT_EXIT(std::raise(SIGUSR1), ::testing::KilledBySignal(SIGUSR1), "");
 }
 
+// The one that is gone takes nothing from one that was opened later.
+TEST_F(SignalsTest, EachGivesBackItsOwn) {
+  ASSERT_OK_AND_ASSIGN(auto first, Signals::Open(*io_, {SIGUSR1}));
+  ASSERT_OK_AND_ASSIGN(auto second, Signals::Open(*io_, {SIGUSR2}));
+  first.reset();
+  EXPECT_EXIT(std::raise(SIGUSR1), ::testing::KilledBySignal(SIGUSR1), "");
+  auto main = [&]() -> Task<void> {
+    std::raise(SIGUSR2);  // would end the test
+    EXPECT_THAT(co_await second->Next(), IsOkAndHolds(SIGUSR2));
+  };
+  EXPECT_THAT(loop_.Run(main()), IsOk());
+  second.reset();
+  EXPECT_EXIT(std::raise(SIGUSR2), ::testing::KilledBySignal(SIGUSR2), "");
+}
+
 TEST_F(SignalsTest, RefuseWhatCannotBeCaught) {
   for (const int signal : {SIGKILL, SIGSTOP, 0, 1000}) {
     EXPECT_THAT(Signals::Open(*io_, {signal}), StatusIs(absl::StatusCode::kInvalidArgument));

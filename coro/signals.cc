@@ -23,14 +23,19 @@ absl::StatusOr<std::unique_ptr<Signals>> Signals::Open(EpollSelector& selector,
   sigset_t before;
   const int error = pthread_sigmask(SIG_BLOCK, &wanted, &before);
   if (error != 0) return absl::ErrnoToStatus(error, "block signals");
-  std::unique_ptr<Signals> opened(new Signals(before));
+  sigset_t blocked;
+  sigemptyset(&blocked);
+  for (const int signal : signals) {
+    if (sigismember(&before, signal) == 0) sigaddset(&blocked, signal);
+  }
+  std::unique_ptr<Signals> opened(new Signals(blocked));
   const int fd = signalfd(-1, &wanted, SFD_NONBLOCK | SFD_CLOEXEC);
   if (fd < 0) return absl::ErrnoToStatus(errno, "wait for signals");
   opened->queue_ = Descriptor(selector, fd);
   return opened;
 }
 
-Signals::~Signals() { pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr); }
+Signals::~Signals() { pthread_sigmask(SIG_UNBLOCK, &blocked_, nullptr); }
 
 Task<absl::StatusOr<int>> Signals::Next(Time deadline) {
   signalfd_siginfo info{};

@@ -21,8 +21,9 @@ namespace drydock::coro {
 
 // While it lives, these signals have no other effect: they are blocked in this thread. Signals go
 // to any thread that does not block them, so open it before other threads are started, which
-// inherit the mask. Its death restores the mask; signals that came and were not taken then have
-// their usual effect. Dies before its selector, on the thread that opened it. Linux only.
+// inherit the mask. Its death unblocks those that were not blocked before; signals that came and
+// were not taken then have their usual effect. Dies before its selector, on the thread that opened
+// it. Several may live at a time, for different signals. Linux only.
 class Signals {
  public:
   // kInvalidArgument: not a signal, or none that can be caught (SIGKILL, SIGSTOP); others as
@@ -39,9 +40,9 @@ class Signals {
   Task<absl::StatusOr<int>> Next(Time deadline = kNever);
 
  private:
-  explicit Signals(const sigset_t& mask_before) : mask_before_(mask_before) {}
+  explicit Signals(const sigset_t& blocked) : blocked_(blocked) {}
 
-  const sigset_t mask_before_;
+  const sigset_t blocked_;  // by this
   Descriptor queue_;
 };
 
