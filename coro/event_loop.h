@@ -68,8 +68,9 @@ class EventLoop {
   // Runs `task` to its end and returns its result. A task of absl::Status or absl::StatusOr<U>
   // returns just that; a task of T returns absl::StatusOr<T>; a task of nothing returns
   // absl::Status. kAborted: the task waits for something that can never happen (no timer is armed,
-  // no selector has anything to wait for, and time passes by no other means); the task was
-  // destroyed, and the error has what Describe() said before in its payload kTaskTreePayload.
+  // and the clock is virtual and knows of no event, or the loop has no selector); the task was
+  // destroyed, and the error has what Describe() said before in its payload kTaskTreePayload. A
+  // loop with a selector on a real clock waits on, for the world outside may have an event yet.
   // REQUIRES: `task` is not empty; not called from within the loop.
   template <typename T>
   auto Run(Task<T> task);

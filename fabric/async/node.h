@@ -53,8 +53,9 @@ class Node {
   AsyncEndpoint& endpoint() { return *endpoint_; }
   Address address() const { return endpoint_->address(); }
 
-  // Another endpoint of the same NIC, with the same completion queue and peers. Dies before the
-  // node.
+  // Another endpoint of the same NIC, with the same completion queue and peers. The queue is as
+  // deep as one endpoint needs: what all of them have in flight has to fit into it
+  // (CompletionQueueOptions::depth). Dies before the node.
   absl::StatusOr<std::unique_ptr<AsyncEndpoint>> OpenEndpoint();
 
   // --- Memory ---
