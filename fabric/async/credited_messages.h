@@ -47,9 +47,10 @@ class CreditedSender {
   // Waits for a credit, and sends. The completion is that of the send, or kDeadlineExceeded where
   // no credit came in time, or kPeerAborted where there will be none any more (see status). A send
   // that was given up at its deadline is under way until the receiver has taken it, unless the NIC
-  // had not taken it yet: then its credit is there again. After one that
-  // failed and may have arrived all the same, it is not known how many credits are left: there will
-  // be none any more.
+  // had not taken it yet: then its credit is there again. After one that failed and may have
+  // arrived all the same, it is not known how many credits are left: there will be none any more.
+  // REQUIRES: the receiver's receives hold the message. One that is too long has used its credit
+  // up, and where the fabric tells only the receiver of it (tcp, efa), nobody gives that back.
   coro::Task<Completion> Send(BufferSlice message, OperationOptions options = {});
 
   // OK, or why there will be no more credits.
