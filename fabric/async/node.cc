@@ -4,9 +4,26 @@
 
 #include "drydock/coro/check.h"
 #include "drydock/coro/status_macros.h"
+#include "drydock/fabric/capability.h"
+#include "drydock/fabric/memory.h"
 #include "drydock/fabric/opened_nic.h"
 
 namespace drydock::fabric::async {
+namespace {
+
+// A NIC registers nothing for a use that it lacks: efa-direct has no reads and writes on p4d.
+Access UsesOf(const NicInfo& nic) {
+  Access uses = Access::kSend | Access::kReceive;
+  if (nic.capabilities.Has(Capability::kRemoteWrite)) {
+    uses = uses | Access::kWrite | Access::kRemoteWrite;
+  }
+  if (nic.capabilities.Has(Capability::kRemoteRead)) {
+    uses = uses | Access::kRead | Access::kRemoteRead;
+  }
+  return uses;
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<Node>> Node::Open(coro::EventLoop& loop, Fabric& fabric,
                                                  std::size_t nic) {
@@ -34,9 +51,14 @@ absl::StatusOr<std::unique_ptr<AsyncEndpoint>> Node::OpenEndpoint() {
   return std::make_unique<AsyncEndpoint>(*dispatcher_, std::move(endpoint));
 }
 
+absl::StatusOr<BufferRef> Node::Allocate(std::size_t length_bytes) {
+  return AllocateBuffer(*domain_, length_bytes, UsesOf(nic()));
+}
+
 absl::StatusOr<BufferRef> Node::Register(std::span<std::byte> memory) {
-  ASSIGN_OR_RETURN(auto region,
-                   domain_->RegisterMemory({.data = memory.data(), .length_bytes = memory.size()}));
+  ASSIGN_OR_RETURN(auto region, domain_->RegisterMemory({.data = memory.data(),
+                                                         .length_bytes = memory.size(),
+                                                         .access = UsesOf(nic())}));
   return BufferRef(std::make_unique<RegisteredBuffer>(nullptr, std::move(region)));
 }
 

@@ -58,11 +58,9 @@ class Node {
   // (CompletionQueueOptions::depth). Dies before the node.
   absl::StatusOr<std::unique_ptr<AsyncEndpoint>> OpenEndpoint();
 
-  // --- Memory ---
-  // Zero bytes, registered. Errors: those of Domain::RegisterMemory.
-  absl::StatusOr<BufferRef> Allocate(std::size_t length_bytes) {
-    return AllocateBuffer(*domain_, length_bytes);
-  }
+  // --- Memory, registered for every use that the NIC has ---
+  // Zero bytes. Errors: those of Domain::RegisterMemory.
+  absl::StatusOr<BufferRef> Allocate(std::size_t length_bytes);
   // Registers the caller's memory, which the caller keeps until the buffer is gone.
   absl::StatusOr<BufferRef> Register(std::span<std::byte> memory);
 

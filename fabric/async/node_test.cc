@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "drydock/coro/event_loop.h"
+#include "drydock/coro/scope.h"
 #include "drydock/coro/status_macros.h"
 #include "drydock/coro/task.h"
 #include "drydock/fabric/async/immediate_counter.h"
@@ -118,6 +119,31 @@ TEST_F(NodeTest, RegistersMemoryOfTheCallers) {
   const BufferRef buffer = a->Register(memory).value();
   EXPECT_EQ(buffer->bytes().data(), memory.data());
   EXPECT_EQ(buffer->bytes().size(), memory.size());
+}
+
+// efa-direct on p4d has messages only, and refuses memory for anything else.
+TEST_F(NodeTest, RegistersMemoryForTheUsesThatTheNicHas) {
+  sim::Cluster network(2, {.seed = 1, .profile = "p4d"});
+  Node &a = network.node(0), &b = network.node(1);
+  ASSERT_FALSE(a.nic().capabilities.Has(Capability::kRemoteWrite));
+  std::array<std::byte, 8> bytes{std::byte{5}};
+  ASSERT_OK_AND_ASSIGN(const BufferRef source, a.Register(bytes));
+  ASSERT_OK_AND_ASSIGN(const BufferRef target, b.Allocate(8));
+  EXPECT_EQ(target->region().access(), Access::kSend | Access::kReceive);
+  const auto receive = [&]() -> coro::Task<absl::Status> {
+    const Completion done = co_await b.endpoint().Recv(target);
+    co_return b.endpoint().ToStatus(done, "receive");
+  };
+  const auto exchange = [&]() -> coro::Task<absl::Status> {
+    coro::Scope receiving;
+    receiving.Spawn(receive());
+    const Completion sent = co_await a.endpoint().Send(source, a.peer(1));
+    CO_RETURN_IF_ERROR(a.endpoint().ToStatus(sent, "send"));
+    co_return co_await receiving.Join();
+  };
+  EXPECT_THAT(network.loop().Run(exchange()), IsOk());
+  EXPECT_TRUE(std::ranges::equal(bytes, target->bytes()));
+  EXPECT_EQ(Open("a")->Allocate(8).value()->region().access(), Access::kAll);
 }
 
 TEST_F(NodeTest, OpensAnyNicOfAFabricThatItDoesNotOwn) {
