@@ -4,6 +4,7 @@ import glob
 import os
 import shutil
 import tempfile
+import threading
 import uuid
 
 from drydock import command, plans, traces
@@ -15,12 +16,14 @@ class Fabric:
 
     profile, nics, seed, faults: efa-run's flags of these names. `faults` is a path, a dict (drydock.plan), or the name of a plan of the
     package; it is for every process that names no other. The folder with outputs, plans and traces goes with the block, unless
-    `keep` names one."""
+    `keep` names one. Several threads may start processes and wait for them."""
 
     def __init__(self, profile="p5", nics=1, seed=1, faults=None, trace=True, keep=None):
         self.profile, self.nics, self.seed, self.faults = profile, nics, seed, faults
         self.name = "py-" + uuid.uuid4().hex[:16]
         self.processes = []
+        self._started = 0  # numbers that were given away
+        self._starting = threading.Lock()
         self._command = command.efa_run()
         self._trace = trace
         self._temporary = keep is None
@@ -42,10 +45,12 @@ class Fabric:
         """Starts a program with its arguments on a machine of its own, and returns its Process at once."""
         if not words:
             raise ValueError("no program to start")
-        number = len(self.processes)
+        with self._starting:  # no two threads get one number, nor write one plan
+            number = self._started
+            self._started += 1
+            plan = plans.file_of(self.faults if faults is None else faults, self.folder)
         flags = [self._command, "--quiet", f"--profile={self.profile}", f"--nics={self.nics}", f"--seed={self.seed}",
                  f"--fabric={self.name}"]
-        plan = plans.file_of(self.faults if faults is None else faults, self.folder)
         if plan is not None:
             flags.append(f"--faults={plan}")
         if self._trace:

@@ -101,9 +101,12 @@ class Process:
     def wait(self, timeout=60):
         """Waits for its end, and returns its exit status."""
         try:
-            return self._popen.wait(timeout)
+            status = self._popen.wait(timeout)
         except subprocess.TimeoutExpired:
             raise TimedOut(f"{self.name} did not end in {timeout} s{self._tail()}") from None
+        if not _group_lives(self._popen.pid):  # nothing is left to be ended: a test may run thousands, one after the other
+            self._dismiss_guard()
+        return status
 
     def check(self, status=0, timeout=60):
         """Waits for its end, which must be with this exit status; returns its output."""
@@ -114,6 +117,8 @@ class Process:
 
     def kill(self, grace=2.0):
         """Ends it and all of its children: SIGTERM, which lets traces be written, then SIGKILL. True if any was left."""
+        if self._guard.returncode is not None:  # none was left, and its number may be another's by now
+            return False
         ended = self._popen.poll() is not None  # of its own; then only children can be left
         left = self._lives()
         self._signal(signal.SIGTERM)
@@ -127,8 +132,9 @@ class Process:
         return left
 
     def _dismiss_guard(self):
-        _guards.discard(self._guard)
-        if self._guard.returncode is not None:
+        try:
+            _guards.remove(self._guard)
+        except KeyError:  # done before, or by another thread
             return
         try:
             self._guard.communicate(b"ended\n")

@@ -1,8 +1,10 @@
 """The Python package over the real efa-run: processes, their ends, plans, traces."""
 
+import concurrent.futures
 import ctypes
 import json
 import os
+import pathlib
 import shutil
 import signal
 import socket
@@ -42,6 +44,33 @@ class Processes(unittest.TestCase):
             env.run("sh", "-c", "exit 3", status=3)
             with self.assertRaisesRegex(drydock.Failed, r"ended with 4, not 0\n  because"):
                 env.run("sh", "-c", "echo because; exit 4")
+
+    def test_threads_start_processes_of_their_own(self):
+        numbers = range(24)
+        with drydock.fabric() as env, concurrent.futures.ThreadPoolExecutor(8) as pool:
+            said = list(pool.map(lambda number: env.run("sh", "-c", f"echo {number}", faults={"number": number}, status=2), numbers))
+            written = [json.loads(path.read_text(encoding="utf-8"))["number"] for path in pathlib.Path(env.folder).glob("plan*.json")]
+            names = {process.name for process in env.processes}
+        self.assertEqual(said, [""] * len(numbers))  # these are no plans
+        self.assertEqual(sorted(written), list(numbers))
+        self.assertEqual(names, {f"{number}-sh" for number in numbers})
+
+    def test_what_threads_wait_for_is_their_own(self):
+        numbers = range(24)
+        with drydock.fabric() as env, concurrent.futures.ThreadPoolExecutor(8) as pool:
+            said = list(pool.map(lambda number: env.run("sh", "-c", f"echo {number}"), numbers))
+        self.assertEqual(said, [f"{number}\n" for number in numbers])
+
+    def test_a_process_that_has_ended_holds_nothing_open(self):
+        with drydock.fabric() as env:
+            env.run("true")
+            held = len(os.listdir("/proc/self/fd"))
+            for _ in range(3):
+                env.run("true")
+            self.assertEqual(len(os.listdir("/proc/self/fd")), held)
+            parent = env.start("sh", "-c", "sleep 77 & echo child $!")
+            parent.check()
+        self.assertEqual(env.left, [parent.name])
 
     def test_each_network_has_a_name_of_its_own(self):
         with drydock.fabric() as one, drydock.fabric() as other:
