@@ -26,8 +26,15 @@ def pytest_configure(config):
 
 
 def _options(node):
-    marker = node.get_closest_marker("drydock")
-    return dict(marker.kwargs) if marker else {}
+    """Those of its markers: of the module, the class and the test, of which the nearest one decides."""
+    options = {}
+    for marker in reversed(list(node.iter_markers("drydock"))):
+        if marker.args:
+            pytest.fail(f"pytest.mark.drydock takes options by name, as profile='p5', and not {marker.args}", pytrace=False)
+        if {"seed", "seeds"} & set(marker.kwargs):
+            options = {name: value for name, value in options.items() if name not in ("seed", "seeds")}
+        options.update(marker.kwargs)
+    return options
 
 
 def _seeds(node, config):
@@ -79,9 +86,9 @@ def pytest_runtest_makereport(item, call):
     outcome = yield
     report = outcome.get_result()
     env = getattr(item, "drydock_env", None)
-    if env is None or not report.failed or report.when != "call":
+    if env is None or not report.failed:  # also where a fixture that uses it has failed, before the test or after it
         return
-    name = item.nodeid.split("[")[0]
+    name = item.config.cwd_relative_nodeid(item.nodeid.split("[")[0])
     lines = [f"seed {env.seed}, profile {env.profile}, faults {env.faults}",
              f"again: pytest '{name}' --drydock-seed={env.seed} --drydock-keep=drydock-failure", *env.findings()]
     for process in env.processes:

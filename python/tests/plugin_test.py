@@ -1,5 +1,6 @@
 """The pytest plugin: seeds, the line that repeats a failure, what it says of the processes. Skipped where there is no pytest."""
 
+import contextlib
 import os
 import re
 import shutil
@@ -29,8 +30,8 @@ def test_child_fails(drydock_fabric):
 @unittest.skipUnless(pytest, "skipped: pytest is not installed")
 class Plugin(unittest.TestCase):
 
-    def pytest(self, *flags, cases=CASES, **variables):
-        with tempfile.TemporaryDirectory() as folder:
+    def pytest(self, *flags, cases=CASES, folder=None, **variables):
+        with contextlib.nullcontext(folder) if folder else tempfile.TemporaryDirectory() as folder:
             with open(os.path.join(folder, "test_cases.py"), "w", encoding="utf-8") as out:
                 out.write(cases)
             return subprocess.run([sys.executable, "-m", "pytest", "-p", "drydock.pytest_plugin", "-p", "no:cacheprovider", *flags],
@@ -43,6 +44,61 @@ class Plugin(unittest.TestCase):
         self.assertIn("seed 2, profile p5en, faults None", said)
         self.assertIn("again: pytest 'test_cases.py::test_seeds' --drydock-seed=2", said)
         self.assertIn("0-sh: status 3\n  no luck", said)
+
+    def test_a_fixture_that_fails_names_seed_and_processes_too(self):
+        cases = """
+import pytest
+
+@pytest.fixture
+def server(drydock_fabric):
+    drydock_fabric.start("sh", "-c", "echo no port").line("address ")
+
+@pytest.fixture
+def calm(drydock_fabric):
+    yield
+    assert not drydock_fabric.findings()
+
+@pytest.mark.drydock(seed=7)
+def test_begins(server):
+    pass
+
+@pytest.mark.drydock(seed=8)
+def test_ends(drydock_fabric, calm):
+    drydock_fabric.run("sh", "-c", "kill -SEGV $$", status=-11)
+"""
+        said = self.pytest(cases=cases)
+        self.assertIn("1 passed, 2 errors", said)
+        self.assertIn("again: pytest 'test_cases.py::test_begins' --drydock-seed=7", said)
+        self.assertIn("0-sh: status 0\n  no port", said)
+        self.assertIn("again: pytest 'test_cases.py::test_ends' --drydock-seed=8", said)
+        self.assertIn("0-sh: ended by signal 11", said)
+
+    def test_the_replay_line_is_for_the_folder_of_the_call(self):
+        with tempfile.TemporaryDirectory() as root:
+            with open(os.path.join(root, "pytest.ini"), "w", encoding="utf-8") as out:
+                out.write("[pytest]\n")
+            os.mkdir(os.path.join(root, "tests"))
+            said = self.pytest(f"--rootdir={root}", folder=os.path.join(root, "tests"))
+        self.assertIn("again: pytest 'test_cases.py::test_seeds' --drydock-seed=2", said)
+
+    def test_markers_of_a_class_and_of_its_tests_add_up(self):
+        cases = """
+import pytest
+
+@pytest.mark.drydock(profile="p5en", seeds=3)
+class TestMarkers:
+    @pytest.mark.drydock(nics=2)
+    def test_adds(self, drydock_fabric):
+        print("adds", drydock_fabric.profile, drydock_fabric.nics, drydock_fabric.seed)
+
+    @pytest.mark.drydock(profile="p4d", seed=9)
+    def test_decides(self, drydock_fabric):
+        print("decides", drydock_fabric.profile, drydock_fabric.seed)
+"""
+        said = self.pytest("-s", cases=cases)
+        self.assertEqual(re.findall("adds .*|decides .*", said), ["adds p5en 2 1", "adds p5en 2 2", "adds p5en 2 3", "decides p4d 9"])
+        cases = "import pytest\n@pytest.mark.drydock('p5en')\ndef test_of_words(drydock_fabric): pass\n"
+        self.assertIn("takes options by name, as profile='p5', and not ('p5en',)", self.pytest(cases=cases))
 
     @unittest.skipUnless(shutil.which("drydock") and shutil.which("fi_pingpong"), "skipped: no command drydock, or no libfabric")
     def test_the_page_of_the_packages_is_right(self):
