@@ -253,6 +253,13 @@ std::vector<Case> SystemCases() {
          m.Write("/run/.containerenv", "");
        },
        "locked-memory", cannot, "in this container", "--ulimit memlock=-1:-1"},
+      {"a capability of a user namespace of its own",
+       [lock](const FakeMachine& m) {
+         lock("65536 65536")(m);
+         m.Edit("/proc/self/status", "CapEff:\t0000000000000000", "CapEff:\t000001ffffffffff");
+         m.Write("/proc/self/uid_map", "         0       1000          1\n");
+       },
+       "locked-memory", cannot, "only 64 KiB", "limits.d"},
       {"no huge pages",
        [](const FakeMachine& m) {
          m.Edit("/proc/meminfo", "HugePages_Total:    5128", "HugePages_Total:       0");
@@ -381,6 +388,7 @@ TEST(DoctorTest, WhatIsNoTroubleIsNotCalledOne) {
   const FakeMachine machine = FakeMachine::Healthy("p4d");
   machine.Edit("/proc/self/limits", "unlimited            unlimited", "65536 65536");
   machine.Edit("/proc/self/status", "CapEff:\t0000000000000000", "CapEff:\t0000000000004000");
+  machine.Write("/proc/self/uid_map", "         0          0 4294967295\n");
   machine.Write("/proc/sys/kernel/yama/ptrace_scope", "1\n");
   SetVariables(machine,
                {"FI_EFA_ENABLE_SHM_TRANSFER=0", "FI_PROVIDER=efa", "RDMAV_FORK_SAFE=1",
