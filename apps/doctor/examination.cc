@@ -1,8 +1,13 @@
 #include "drydock/apps/doctor/examination.h"
 
+#include <string>
+#include <vector>
+
 #include "drydock/apps/common/program_command.h"
 #include "drydock/apps/doctor/checks.h"
+#include "drydock/apps/doctor/libraries.h"
 #include "drydock/apps/doctor/machine.h"
+#include "drydock/apps/doctor/version.h"
 
 namespace drydock::apps::doctor {
 namespace {
@@ -32,6 +37,17 @@ class Examination {
   Diagnosis diagnosis_;
 };
 
+// The provider of a first run: `efa` where there is no efa-direct, or where it cannot write.
+std::string ProviderFor(const MachineFacts& machine) {
+  const auto is_before = [](const LibraryCopy* copy, const Version& release) {
+    return copy != nullptr && copy->version.has_value() && *copy->version < release;
+  };
+  const bool writes = machine.profile == nullptr || machine.profile->device.rdma_write;
+  const bool direct = writes && !is_before(LoadedCopy(machine.libfabric), {2, 1, 0}) &&
+                      !is_before(LoadedCopy(machine.libefa), {46, 0, 0});
+  return direct ? "--provider=efa-direct" : "--provider=efa";
+}
+
 void Examination::CheckWhatNeedsNics() {
   In(Group::kLimits, [&](Findings& findings) { CheckLimits(machine_, findings); });
   In(Group::kGpus, [&](Findings& findings) { CheckGpus(machine_, probes_, findings); });
@@ -53,9 +69,9 @@ void Examination::AddNext() {
     next = {"repair the errors, from the top; then again: " + ProgramCommand("doctor"),
             "until then, on the simulator: " + ProgramCommand("write")};
   } else {
-    const std::string device = "--provider=efa-direct";
-    next = {"the NICs as programs see them: " + ProgramCommand("info", device),
-            "the first transfer: " + ProgramCommand("write", device) + " on two machines",
+    const std::string provider = ProviderFor(machine_);
+    next = {"the NICs as programs see them: " + ProgramCommand("info", provider),
+            "the first transfer: " + ProgramCommand("write", provider) + " on two machines",
             "a planned run: " +
                 ProgramCommand("doctor", "--only=plan --plan-peers=N --plan-memory=SIZE")};
   }

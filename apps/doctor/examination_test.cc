@@ -105,6 +105,19 @@ TEST(DoctorTest, AHealthyP5IsDescribed) {
               HasSubstr("libfabric 2.4 (/opt/amazon/efa/lib/libfabric.so.1, through ld.so.conf)"));
 }
 
+// A write through efa-direct needs the device's, rdma-core's and libfabric's.
+TEST(DoctorTest, TheFirstTransferIsOneThatTheMachineCanDo) {
+  const auto next = [](const FakeMachine& machine) { return FormatText(ExamineTree(machine), {}); };
+  EXPECT_THAT(next(FakeMachine::Healthy("p5")), HasSubstr("//apps/write -- --provider=efa-direct"));
+  for (const char* profile : {"p4d", "c5n", "c7gn"}) {
+    EXPECT_THAT(next(FakeMachine::Healthy(profile)), HasSubstr("//apps/write -- --provider=efa on"))
+        << profile;
+  }
+  const FakeMachine old_libfabric = FakeMachine::Healthy("p5");
+  old_libfabric.Edit("/opt/amazon/efa/lib/pkgconfig/libfabric.pc", "2.4", "1.22");
+  EXPECT_THAT(next(old_libfabric), HasSubstr("//apps/info -- --provider=efa\n"));
+}
+
 struct Case {
   std::string name;
   std::function<void(const FakeMachine&)> break_it;
