@@ -9,6 +9,7 @@
 #include <functional>
 #include <ostream>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -295,7 +296,10 @@ std::vector<Case> SystemCases() {
        [](const FakeMachine& m) { m.Write("/proc/sys/kernel/osrelease", "5.10.0-23\n"); }, "fork",
        warning, "older than 5.13", "FI_EFA_FORK_SAFE=1"},
       {"huge pages and forks", on_old_kernel({"FI_EFA_USE_HUGE_PAGE=1", "RDMAV_FORK_SAFE=0"}),
-       "fork", cannot, "RDMAV_FORK_SAFE and FI_EFA_USE_HUGE_PAGE=1", "unset"},
+       "fork", cannot, "RDMAV_FORK_SAFE and FI_EFA_USE_HUGE_PAGE:", "unset"},
+      {"huge pages in another word, and forks",
+       on_old_kernel({"FI_EFA_USE_HUGE_PAGE=True", "RDMAV_FORK_SAFE=0"}), "fork", cannot,
+       "RDMAV_FORK_SAFE and FI_EFA_USE_HUGE_PAGE:", "unset"},
       {"RDMAV_HUGEPAGES_SAFE", on_old_kernel({"RDMAV_HUGEPAGES_SAFE=1", "FI_EFA_FORK_SAFE=1"}),
        "fork", cannot, "refuses", "unset"},
       {"no fork support asked for", on_old_kernel({"RDMAV_HUGEPAGES_SAFE=1"}), "fork", warning,
@@ -303,6 +307,8 @@ std::vector<Case> SystemCases() {
       {"a variable that aborts", set({"FI_EFA_MTU_SIZE=8000"}), "environment", cannot,
        "FI_EFA_MTU_SIZE", "unset"},
       {"no credits", set({"FI_EFA_TX_MIN_CREDITS=0"}), "environment", cannot, "must be positive",
+       "unset"},
+      {"empty credits", set({"FI_EFA_TX_MIN_CREDITS="}), "environment", cannot, "must be positive",
        "unset"},
       {"no NIC of that name", set({"FI_EFA_IFACE=eth0"}), "environment", cannot, "names no NIC",
        "unset"},
@@ -412,6 +418,37 @@ TEST(DoctorTest, WhatIsNoTroubleIsNotCalledOne) {
   EXPECT_THAT(FindCheck(diagnosis, "locked-memory")->what, HasSubstr("CAP_IPC_LOCK"));
   EXPECT_THAT(FindCheck(diagnosis, "fork")->what, HasSubstr("RDMAV_FORK_SAFE is not needed"));
   EXPECT_THAT(FindCheck(diagnosis, "counters")->what, HasSubstr("rx_drops 17"));
+}
+
+// libfabric reads it as a number, so that every word turns it off.
+TEST(DoctorTest, TransfersInSharedMemoryAreOnByANumberAlone) {
+  const FakeMachine machine = FakeMachine::Healthy("p4d");
+  machine.Write("/proc/sys/kernel/yama/ptrace_scope", "1\n");
+  const auto severity = [&](const std::string& value) {
+    SetVariables(machine, {"FI_EFA_ENABLE_SHM_TRANSFER=" + value});
+    return FindCheck(ExamineTree(machine), "ptrace-scope")->severity;
+  };
+  for (const char* off : {"0", "0x0", "false", "yes", ""}) {
+    EXPECT_EQ(severity(off), Severity::kInfo) << off;
+  }
+  for (const char* on : {"1", "0x1"}) EXPECT_EQ(severity(on), Severity::kWarning) << on;
+}
+
+// FI_EFA_USE_DEVICE_RDMA: guides set it for p4d, and job scripts take it to machines of other types.
+TEST(DoctorTest, WhatLibfabricAbortsForIsReadAsItReadsIt) {
+  for (const auto& [profile, words, severity] :
+       {std::tuple("c5n", "FI_EFA_USE_DEVICE_RDMA=1", Severity::kCannot),
+        {"c5n", "FI_EFA_USE_DEVICE_RDMA=off", Severity::kOk},
+        {"c5n", "FI_EFA_TX_MIN_CREDITS=0x20", Severity::kOk},
+        {"p4d", "FI_EFA_USE_DEVICE_RDMA=1", Severity::kOk}}) {
+    const FakeMachine machine = FakeMachine::Healthy(profile);
+    SetVariables(machine, {words});
+    const Diagnosis diagnosis = ExamineTree(machine);
+    const Finding& finding = *FindCheck(diagnosis, "environment");
+    EXPECT_EQ(finding.severity, severity) << profile << ": " << finding.what;
+    if (severity == Severity::kOk) continue;
+    EXPECT_THAT(finding.what, HasSubstr("do not have: libfabric aborts"));
+  }
 }
 
 TEST(DoctorTest, AnotherProcessIsLookedAtWithItsOwnLimits) {

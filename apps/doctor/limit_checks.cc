@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,6 +27,30 @@ namespace {
 constexpr std::uint64_t kPoolBytes = 70 << 20;
 constexpr std::uint64_t kUselessBytes = 64 << 10;  // the default of older systems
 constexpr std::uint64_t kSmallShm = 1 << 30;
+
+// Whether it is there, if only empty: libfabric reads that, too.
+bool IsThere(const MachineFacts& machine, const char* name) {
+  return machine.environment.count(name) > 0;
+}
+
+// As libfabric reads a variable that is yes or no (src/var.c); none: neither.
+std::optional<bool> YesOrNo(const MachineFacts& machine, const char* name) {
+  const std::string value = absl::AsciiStrToLower(machine.Variable(name));
+  for (const char* no : {"0", "false", "no", "off"}) {
+    if (value == no) return false;
+  }
+  for (const char* yes : {"1", "true", "yes", "on"}) {
+    if (value == yes) return true;
+  }
+  return std::nullopt;
+}
+
+bool IsSet(const MachineFacts& machine, const char* name) { return YesOrNo(machine, name) == true; }
+
+// As libfabric reads a variable that is a number: any word is 0, `yes` and `on` as well.
+long NumberIn(const MachineFacts& machine, const char* name) {
+  return std::strtol(machine.Variable(name).c_str(), nullptr, 0);
+}
 
 void CheckLockedMemory(const MachineFacts& machine, Findings& findings) {
   const LockedMemory limit = ReadLockedMemory(machine);
@@ -67,7 +92,7 @@ void CheckHugePages(const MachineFacts& machine, Findings& findings) {
                      "see `grep Huge /proc/meminfo`");
     return;
   }
-  const bool demanded = machine.Variable("FI_EFA_USE_HUGE_PAGE") == "1";
+  const bool demanded = IsSet(machine, "FI_EFA_USE_HUGE_PAGE");
   const std::string fix =
       "echo 5128 | sudo tee /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages, and "
       "vm.nr_hugepages=5128 in /etc/sysctl.d for the next start";
@@ -75,7 +100,7 @@ void CheckHugePages(const MachineFacts& machine, Findings& findings) {
     findings.Warning("huge-pages",
                      absl::StrCat("no huge pages are reserved: libfabric's buffers and large "
                                   "registrations take 512 times the entries",
-                                  demanded ? ", and FI_EFA_USE_HUGE_PAGE=1 asks for them" : ""),
+                                  demanded ? ", and FI_EFA_USE_HUGE_PAGE asks for them" : ""),
                      fix);
   } else if (free_pages == 0) {
     findings.Warning("huge-pages", absl::StrCat("all ", total, " huge pages are taken"), fix);
@@ -115,11 +140,6 @@ void CheckSharedMemory(const MachineFacts& machine, Findings& findings) {
                                              : "docker run --shm-size=8g, or --ipc=host");
 }
 
-bool IsSet(const MachineFacts& machine, const char* name) {
-  const std::string value = absl::AsciiStrToLower(machine.Variable(name));
-  return !value.empty() && value != "0" && value != "no" && value != "false" && value != "off";
-}
-
 void CheckForks(const MachineFacts& machine, Findings& findings) {
   std::vector<std::string> asked;
   if (IsSet(machine, "FI_EFA_FORK_SAFE")) asked.emplace_back("FI_EFA_FORK_SAFE");
@@ -145,10 +165,10 @@ void CheckForks(const MachineFacts& machine, Findings& findings) {
                                  " and RDMAV_HUGEPAGES_SAFE: libfabric's provider efa refuses to "
                                  "start"),
                     "unset RDMAV_HUGEPAGES_SAFE");
-  } else if (!asked.empty() && machine.Variable("FI_EFA_USE_HUGE_PAGE") == "1") {
+  } else if (!asked.empty() && IsSet(machine, "FI_EFA_USE_HUGE_PAGE")) {
     findings.Cannot("fork",
                     absl::StrCat(list,
-                                 " and FI_EFA_USE_HUGE_PAGE=1: libfabric ends the program, as "
+                                 " and FI_EFA_USE_HUGE_PAGE: libfabric ends the program, as "
                                  "huge pages cannot be kept from a forked child"),
                     "unset one of them");
   } else if (!asked.empty()) {
@@ -169,7 +189,8 @@ void CheckPtrace(const MachineFacts& machine, Findings& findings) {
   if (!scope.has_value()) return;  // without Yama, processes of one user may
   if (*scope == 0) {
     findings.Ok("ptrace-scope", "processes of one user may read each other's memory");
-  } else if (machine.Variable("FI_EFA_ENABLE_SHM_TRANSFER") == "0") {
+  } else if (IsThere(machine, "FI_EFA_ENABLE_SHM_TRANSFER") &&
+             NumberIn(machine, "FI_EFA_ENABLE_SHM_TRANSFER") == 0) {
     findings.Info("ptrace-scope", absl::StrCat("kernel.yama.ptrace_scope is ", *scope,
                                                ", and transfers in shared memory are off"));
   } else {
@@ -211,17 +232,20 @@ std::vector<std::string> DeadlyVariables(const MachineFacts& machine) {
       deadly.push_back(absl::StrCat(name, " is gone from libfabric, which aborts where it is set"));
     }
   }
-  const std::string credits = machine.Variable("FI_EFA_TX_MIN_CREDITS");
-  std::int64_t number = 0;
-  if (!credits.empty() && (!absl::SimpleAtoi(credits, &number) || number <= 0)) {
-    deadly.push_back(absl::StrCat("FI_EFA_TX_MIN_CREDITS=", Printable(credits, 20),
-                                  " must be positive: libfabric aborts"));
+  if (IsThere(machine, "FI_EFA_TX_MIN_CREDITS") &&
+      NumberIn(machine, "FI_EFA_TX_MIN_CREDITS") <= 0) {
+    deadly.push_back(absl::StrCat(
+        "FI_EFA_TX_MIN_CREDITS=", Printable(machine.Variable("FI_EFA_TX_MIN_CREDITS"), 20),
+        " must be positive: libfabric aborts"));
   }
-  const std::string rdma = absl::AsciiStrToLower(machine.Variable("FI_EFA_USE_DEVICE_RDMA"));
-  bool use_rdma = false;
-  if (!rdma.empty() && rdma != "on" && rdma != "off" && !absl::SimpleAtob(rdma, &use_rdma)) {
-    deadly.push_back(absl::StrCat("FI_EFA_USE_DEVICE_RDMA=", Printable(rdma, 20),
-                                  " is neither 0 nor 1: libfabric aborts"));
+  const std::string rdma = absl::StrCat("FI_EFA_USE_DEVICE_RDMA=",
+                                        Printable(machine.Variable("FI_EFA_USE_DEVICE_RDMA"), 20));
+  const std::optional<bool> use_rdma = YesOrNo(machine, "FI_EFA_USE_DEVICE_RDMA");
+  if (IsThere(machine, "FI_EFA_USE_DEVICE_RDMA") && !use_rdma.has_value()) {
+    deadly.push_back(absl::StrCat(rdma, " is neither 0 nor 1: libfabric aborts"));
+  } else if (use_rdma == true && machine.profile != nullptr && !machine.profile->device.rdma_read) {
+    deadly.push_back(absl::StrCat(rdma, " asks for what the NICs of a ", machine.instance_type,
+                                  " do not have: libfabric aborts"));
   }
   const auto iface = machine.environment.find("FI_EFA_IFACE");
   if (iface != machine.environment.end() && iface->second != "all" &&
