@@ -177,9 +177,19 @@ TEST(LibrariesTest, ReleasesComeFromWhateverTellsThem) {
   const auto version = [&] { return FindLibrary(files, "", "libfabric.so.1").at(0).version; };
   EXPECT_EQ(version(), (Version{2, 4, 0}));
   machine.Remove("/opt/amazon/efa/lib/pkgconfig");
+  const std::string head =
+      "# EFA installer version: 1.38.0\n# Debug packages installed: no\n# Packages installed:\n";
   machine.Write("/opt/amazon/efa_installed_packages",
-                "# EFA installer version: 1.38.0\nlibfabric-aws 1.22.0amzn4.0\n");
+                head +
+                    "efa-config_1.17_all ibacm_54.0-1_amd64 libfabric1-aws_1.22.0amzn4.0_amd64 "
+                    "libfabric-aws-dev_1.22.0amzn4.0_amd64\n");
   EXPECT_EQ(version(), (Version{1, 22, 0}));
+  machine.Write("/opt/amazon/efa_installed_packages",
+                head +
+                    "efa-config-1.17-1.amzn2023.noarch "
+                    "libfabric-aws-2.1.0amzn5.0-1.amzn2023.x86_64 "
+                    "rdma-core-57.0-1.amzn2023.x86_64\n");
+  EXPECT_EQ(version(), (Version{2, 1, 0}));
   machine.Remove("/opt/amazon");
   machine.InstallLibfabric("/usr/lib/x86_64-linux-gnu", "1.0", "EFA_1.0");
   machine.Remove("/usr/lib/x86_64-linux-gnu/pkgconfig");

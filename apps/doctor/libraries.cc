@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -119,14 +120,20 @@ std::optional<Version> DebianVersion(const SystemFiles& files, absl::string_view
   return ParseVersion(epoch == absl::string_view::npos ? value : value.substr(epoch + 1));
 }
 
-// "libfabric-aws 1.22.0amzn1.0": the list that the EFA installer leaves.
+// The names of packages that the EFA installer leaves, all in one line: there is
+// "libfabric-aws-2.1.0amzn5.0-1.amzn2023.x86_64", or Debian's "libfabric1-aws_2.1.0amzn5.0_amd64".
 std::optional<Version> InstallerVersion(const SystemFiles& files) {
   const auto text = files.Read("/opt/amazon/efa_installed_packages");
   if (!text.ok()) return std::nullopt;
-  for (absl::string_view line : absl::StrSplit(*text, '\n')) {
-    if (!absl::StartsWith(line, "libfabric")) continue;
-    const std::size_t digit = line.find_first_of("0123456789");
-    if (digit != absl::string_view::npos) return ParseVersion(line.substr(digit));
+  for (const absl::string_view package : absl::StrSplit(*text, absl::ByAnyChar(" \n"))) {
+    if (!absl::StartsWith(package, "libfabric")) continue;
+    // The release begins behind a sign; a digit in the name does not.
+    for (std::size_t i = 1; i < package.size(); ++i) {
+      const bool begins = package[i - 1] == '-' || package[i - 1] == '_';
+      if (begins && absl::ascii_isdigit(static_cast<unsigned char>(package[i]))) {
+        return ParseVersion(package.substr(i));
+      }
+    }
   }
   return std::nullopt;
 }
