@@ -120,6 +120,8 @@ absl::StatusOr<ExaminationOptions> OptionsFromFlags() {
   options.everything = absl::GetFlag(FLAGS_all);
   ASSIGN_OR_RETURN(options.only, GroupsFromFlag(absl::GetFlag(FLAGS_only)));
   ASSIGN_OR_RETURN(options.plan, PlanFromFlags(options.only));
+  // Whoever describes a plan wants to know of it, whatever else is asked for.
+  if (options.plan.has_value() && !options.only.empty()) options.only.insert(Group::kPlan);
   const std::string profile = absl::GetFlag(FLAGS_plan_profile);
   if (!profile.empty()) {
     ASSIGN_OR_RETURN(options.plan_profile, sim::FindProfile(profile));
@@ -180,12 +182,14 @@ int Main(int argc, char** argv) {
   if (!form.ok()) return ReportError(kUsage.name, form.status());
   const absl::StatusOr<Diagnosis> diagnosis = Run(positional);
   if (!diagnosis.ok()) return ReportError(kUsage.name, diagnosis.status());
+  const bool quiet = absl::GetFlag(FLAGS_quiet);
   if (*form != OutputForm::kText) {
-    std::cout << (*form == OutputForm::kJson ? FormatJson(*diagnosis) : FormatCsv(*diagnosis));
+    std::cout << (*form == OutputForm::kJson ? FormatJson(*diagnosis, quiet)
+                                             : FormatCsv(*diagnosis, quiet));
   } else {
     const TextStyle style{UseColor(absl::GetFlag(FLAGS_color), isatty(STDOUT_FILENO) == 1,
                                    std::getenv("NO_COLOR"), std::getenv("TERM")),
-                          absl::GetFlag(FLAGS_quiet)};
+                          quiet};
     std::cout << FormatText(*diagnosis, style);
   }
   return EndWith(kUsage.name, ExitStatusOf(*diagnosis));

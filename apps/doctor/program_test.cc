@@ -82,6 +82,25 @@ TEST(ProgramTest, JsonHasEveryFinding) {
   EXPECT_GT(plans, 5);
 }
 
+TEST(ProgramTest, QuietHoldsForEveryForm) {
+  const FakeMachine machine = FakeMachine::Healthy("p5");
+  machine.Write("/proc/sys/kernel/yama/ptrace_scope", "1\n");
+  const Json json = Json::parse(RunDoctor({Root(machine), "--json", "--quiet"}).out);
+  EXPECT_EQ(json["verdict"], "warning");
+  ASSERT_EQ(json["findings"].size(), 1u) << json;
+  EXPECT_EQ(json["findings"][0]["check"], "ptrace-scope");
+  EXPECT_THAT(RunDoctor({Root(machine), "--csv", "--quiet"}).out,
+              AllOf(HasSubstr("\nlimits,ptrace-scope,warning,"), Not(HasSubstr(",ok,"))));
+}
+
+TEST(ProgramTest, APlanIsLookedAtWhateverElseIsAskedFor) {
+  const FakeMachine machine = FakeMachine::Healthy("p5");
+  const harness::ProcessEnd end =
+      RunDoctor({Root(machine), "--only=machine", "--plan-processes=100000"});
+  EXPECT_EQ(end.exit_code, 2);
+  EXPECT_THAT(end.out, AllOf(HasSubstr("plan-queue-pairs"), Not(HasSubstr("efa-nics"))));
+}
+
 TEST(ProgramTest, ColoursAreForTerminals) {
   const FakeMachine machine = FakeMachine::Healthy("p5");
   harness::SubprocessOptions terminal;

@@ -34,6 +34,10 @@ const char* ColorOf(Severity severity) {
   return "\033[31m";
 }
 
+bool IsShown(const Finding& finding, bool quiet) {
+  return !quiet || finding.severity >= Severity::kWarning;
+}
+
 // A word of the report, as wide as others in its column.
 std::string Word(absl::string_view text, std::size_t width, const char* color) {
   const std::string fill(text.size() < width ? width - text.size() : 0, ' ');
@@ -89,17 +93,14 @@ std::string Verdict(const Diagnosis& diagnosis, const TextStyle& style) {
 
 std::string FormatText(const Diagnosis& diagnosis, const TextStyle& style) {
   std::size_t width = 0;
-  const auto shown = [&](const Finding& finding) {
-    return !style.quiet || finding.severity >= Severity::kWarning;
-  };
   for (const Finding& finding : diagnosis.findings) {
-    if (shown(finding)) width = std::max(width, finding.check.size());
+    if (IsShown(finding, style.quiet)) width = std::max(width, finding.check.size());
   }
   const std::size_t indent = 9 + width + 2;
   std::string text;
   const Group* group = nullptr;
   for (const Finding& finding : diagnosis.findings) {
-    if (!shown(finding)) continue;
+    if (!IsShown(finding, style.quiet)) continue;
     if (group == nullptr || *group != finding.group) {
       absl::StrAppend(&text, text.empty() ? "" : "\n", NameOf(finding.group), "\n");
       group = &finding.group;
@@ -121,7 +122,7 @@ std::string FormatText(const Diagnosis& diagnosis, const TextStyle& style) {
   return text;
 }
 
-std::string FormatJson(const Diagnosis& diagnosis) {
+std::string FormatJson(const Diagnosis& diagnosis, bool quiet) {
   Json json;
   json["verdict"] = std::string(NameOf(WorstOf(diagnosis.findings)));
   json["exit_status"] = ExitStatusOf(diagnosis);
@@ -130,6 +131,7 @@ std::string FormatJson(const Diagnosis& diagnosis) {
   json["shortened"] = diagnosis.shortened;
   json["findings"] = Json::array();
   for (const Finding& finding : diagnosis.findings) {
+    if (!IsShown(finding, quiet)) continue;
     json["findings"].push_back({{"group", std::string(NameOf(finding.group))},
                                 {"check", finding.check},
                                 {"severity", std::string(NameOf(finding.severity))},
@@ -140,10 +142,11 @@ std::string FormatJson(const Diagnosis& diagnosis) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::string FormatCsv(const Diagnosis& diagnosis) {
+std::string FormatCsv(const Diagnosis& diagnosis, bool quiet) {
   ResultTable table("doctor", Origin::kFound,
                     {{"group"}, {"check"}, {"severity"}, {"what"}, {"fix"}});
   for (const Finding& finding : diagnosis.findings) {
+    if (!IsShown(finding, quiet)) continue;
     table.AddRow({TextCell(std::string(NameOf(finding.group))), TextCell(finding.check),
                   TextCell(std::string(NameOf(finding.severity))), TextCell(finding.what),
                   TextCell(finding.fix)});

@@ -15,9 +15,10 @@ struct TextStyle {
 };
 
 std::string FormatText(const Diagnosis& diagnosis, const TextStyle& style);
-std::string FormatJson(const Diagnosis& diagnosis);
+// `quiet`: of the findings, warnings and errors only; the verdict is that of all.
+std::string FormatJson(const Diagnosis& diagnosis, bool quiet);
 // A line for each finding.
-std::string FormatCsv(const Diagnosis& diagnosis);
+std::string FormatCsv(const Diagnosis& diagnosis, bool quiet);
 
 // Whether to colour what goes to standard output: `asked` is "always", "never" or "auto", which
 // colours on a terminal that is not dumb, unless NO_COLOR is set to anything (no-color.org).
