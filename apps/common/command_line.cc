@@ -243,7 +243,8 @@ int ReportError(absl::string_view program, const absl::Status& status) {
 
 int EndWith(absl::string_view program, int exit_code) {
   const bool streamed = static_cast<bool>(std::cout.flush());
-  const bool printed = std::fflush(stdout) == 0;
+  // What was printed before may have been lost already: a long text is written as it comes.
+  const bool printed = std::fflush(stdout) == 0 && std::ferror(stdout) == 0;
   if (streamed && printed) return exit_code;
   const int lost =
       ReportError(program, absl::UnavailableError("standard output cannot be written"));
