@@ -68,12 +68,12 @@ class Fabric:
         return sorted(path for path, state in self._all_traces().items() if self._earlier.get(path) != state)
 
     def metrics(self):
-        """What the traces count, as a dict: posts, packets, bytes_placed, completions, errors, faults."""
-        return self._ask(traces.metrics)
+        """What the traces count, as a dict: posts, packets, bytes_placed, completions, errors, faults. RuntimeError without traces."""
+        return self._count(traces.metrics)
 
     def fired(self):
-        """How often each rule of the fault plans fired, by its name."""
-        return self._ask(traces.fired)
+        """How often each rule of the fault plans fired, by its name. RuntimeError without traces."""
+        return self._count(traces.fired)
 
     def findings(self):
         """What is wrong whatever the program says of itself, one line each: checks of the simulator, words of its library, deaths by a
@@ -104,6 +104,11 @@ class Fabric:
             state = os.stat(path)
             found[path] = (state.st_ino, state.st_mtime_ns, state.st_size)
         return found
+
+    def _count(self, question):
+        if not self._trace:
+            raise RuntimeError("nothing was counted: this network has trace=False")
+        return self._ask(question)
 
     def _ask(self, question):
         return question(self.traces()) if self._answers is None else self._answers[question]

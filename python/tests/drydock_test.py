@@ -193,6 +193,14 @@ with drydock.fabric() as env:
                 os.remove(path)
         shutil.rmtree(kept)
 
+    def test_without_traces_nothing_is_counted_as_none(self):
+        with drydock.fabric(trace=False) as env:
+            env.run("true")
+        for ask in (env.metrics, env.fired):
+            with self.assertRaisesRegex(RuntimeError, "^nothing was counted: this network has trace=False$"):
+                ask()
+        self.assertEqual(env.findings(), [])
+
     def test_no_command_is_one_clear_line(self):
         with unittest.mock.patch.dict(os.environ, DRYDOCK_EFA_RUN="/nowhere/efa-run"):
             with self.assertRaisesRegex(drydock.NotInstalled, "^DRYDOCK_EFA_RUN=/nowhere/efa-run is no program$"):
