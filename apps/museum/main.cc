@@ -92,6 +92,13 @@ absl::StatusOr<Arguments> ReadArguments(const std::vector<std::string>& position
     return absl::InvalidArgumentError(
         absl::StrCat("'", positional[0], "' is no flag, and there is nothing else to give"));
   }
+  if (absl::GetFlag(FLAGS_list)) {
+    RETURN_IF_ERROR(apps::AcceptFlags("--list", {"list", "exhibit", "json", "csv"}));
+  }
+  if (!absl::GetFlag(FLAGS_seed).empty()) {
+    RETURN_IF_ERROR(apps::RefuseFlags({"jobs", "most-seeds", "seeds"},
+                                      "is for many seeds: not with --seed, which is one"));
+  }
   Arguments arguments;
   ASSIGN_OR_RETURN(arguments.form, apps::OutputFormFromFlags());
   arguments.exhibits = Exhibits();

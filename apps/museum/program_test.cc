@@ -108,6 +108,10 @@ TEST(MuseumProgramTest, BadInputEndsWithTwoAndALine) {
     EXPECT_EQ(end.out, "");
   }
   EXPECT_EQ(RunMuseum({"--exhibit=both-drain", "--seed=x"}).exit_code, 2);
+  EXPECT_THAT(RunMuseum({"--exhibit=both-drain", "--seed=1", "--seeds=5"}).err,
+              HasSubstr("--seeds is for many seeds: not with --seed"));
+  EXPECT_THAT(RunMuseum({"--list", "--exhibit=both-drain", "--seed=1"}).err,
+              HasSubstr("--list takes no --seed"));
   EXPECT_THAT(RunMuseum({"--help"}).out, HasSubstr("--most-seeds"));
 }
 
