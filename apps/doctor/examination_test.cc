@@ -284,6 +284,19 @@ std::vector<Case> SystemCases() {
          m.Edit("/proc/meminfo", "HugePages_Free:     5000", "HugePages_Free: 0");
        },
        "huge-pages", warning, "all 5128 huge pages are taken", "nr_hugepages"},
+      {"no huge pages in a pod",
+       [](const FakeMachine& m) {
+         m.Write("/proc/1/cgroup", "0::/kubepods.slice/pod1\n");
+         m.Write("/sys/fs/cgroup/hugetlb.2MB.max", "0\n");
+       },
+       "huge-pages", warning, "this container may use none", "hugepages-2Mi"},
+      {"small /dev/shm in a pod",
+       [](const FakeMachine& m) {
+         m.Write("/proc/1/cgroup", "0::/kubepods.slice/pod1\n");
+         m.Write("/sys/fs/cgroup/hugetlb.2MB.max", "max\n");
+         m.Write("/proc/self/mounts", "shm /dev/shm tmpfs rw,nosuid,size=65536k 0 0\n");
+       },
+       "shared-memory", warning, "64 MiB", "emptyDir"},
       {"small /dev/shm",
        [](const FakeMachine& m) {
          m.Write("/proc/self/mounts", "shm /dev/shm tmpfs rw,nosuid,size=65536k 0 0\n");
@@ -449,6 +462,15 @@ TEST(DoctorTest, WhatLibfabricAbortsForIsReadAsItReadsIt) {
     if (severity == Severity::kOk) continue;
     EXPECT_THAT(finding.what, HasSubstr("do not have: libfabric aborts"));
   }
+}
+
+TEST(DoctorTest, HugePagesThatNobodyUsesNeedNotBeGranted) {
+  const FakeMachine machine = FakeMachine::Healthy("p4d");
+  machine.Write("/run/.containerenv", "");
+  machine.Write("/sys/fs/cgroup/hugetlb/hugetlb.2MB.limit_in_bytes", "0\n");
+  EXPECT_EQ(FindCheck(ExamineTree(machine), "huge-pages")->severity, Severity::kWarning);
+  SetVariables(machine, {"FI_EFA_USE_HUGE_PAGE=0"});
+  EXPECT_EQ(FindCheck(ExamineTree(machine), "huge-pages")->severity, Severity::kOk);
 }
 
 TEST(DoctorTest, AnotherProcessIsLookedAtWithItsOwnLimits) {

@@ -83,6 +83,18 @@ void CheckLockedMemory(const MachineFacts& machine, Findings& findings) {
   }
 }
 
+// Whether this container may use none, however many the machine has: Kubernetes gives a pod those
+// that it asks for (kubelet, GetHugepageLimitsFromResources), and the kernel ends who touches one
+// more by SIGBUS. The first file is of version 2 of control groups.
+bool MayUseNoHugePage(const MachineFacts& machine) {
+  if (machine.container.empty()) return false;
+  for (const char* file :
+       {"/sys/fs/cgroup/hugetlb.2MB.max", "/sys/fs/cgroup/hugetlb/hugetlb.2MB.limit_in_bytes"}) {
+    if (machine.files.Number(file) == 0) return true;  // "max" is no number
+  }
+  return false;
+}
+
 void CheckHugePages(const MachineFacts& machine, Findings& findings) {
   const auto text = machine.files.Read("/proc/meminfo");
   std::uint64_t total = 0, free_pages = 0;
@@ -93,9 +105,10 @@ void CheckHugePages(const MachineFacts& machine, Findings& findings) {
     return;
   }
   const bool demanded = IsSet(machine, "FI_EFA_USE_HUGE_PAGE");
-  const std::string fix =
+  const std::string fix = absl::StrCat(
+      machine.container.empty() ? "" : "on the host: ",
       "echo 5128 | sudo tee /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages, and "
-      "vm.nr_hugepages=5128 in /etc/sysctl.d for the next start";
+      "vm.nr_hugepages=5128 in /etc/sysctl.d for the next start");
   if (total == 0) {
     findings.Warning("huge-pages",
                      absl::StrCat("no huge pages are reserved: libfabric's buffers and large "
@@ -104,6 +117,13 @@ void CheckHugePages(const MachineFacts& machine, Findings& findings) {
                      fix);
   } else if (free_pages == 0) {
     findings.Warning("huge-pages", absl::StrCat("all ", total, " huge pages are taken"), fix);
+  } else if (MayUseNoHugePage(machine) && YesOrNo(machine, "FI_EFA_USE_HUGE_PAGE") != false) {
+    findings.Warning("huge-pages",
+                     absl::StrCat("the machine has ", total,
+                                  " huge pages, of which this container may use none: a program "
+                                  "that touches one ends by SIGBUS"),
+                     "in Kubernetes, hugepages-2Mi under the pod's requests and limits; or "
+                     "FI_EFA_USE_HUGE_PAGE=0");
   } else {
     findings.Ok("huge-pages", absl::StrCat(free_pages, " of ", total, " huge pages of ",
                                            FieldOf(*text, "Hugepagesize"), " are free"));
@@ -130,14 +150,21 @@ std::optional<std::uint64_t> ShmBytes(const MachineFacts& machine) {
   return bytes;
 }
 
+std::string SharedMemoryFix(const MachineFacts& machine) {
+  if (machine.container == "kubernetes") {
+    return "mount an emptyDir with `medium: Memory` at /dev/shm in the pod";
+  }
+  return machine.container.empty() ? "sudo mount -o remount,size=8G /dev/shm"
+                                   : "docker run --shm-size=8g, or --ipc=host";
+}
+
 void CheckSharedMemory(const MachineFacts& machine, Findings& findings) {
   const std::optional<std::uint64_t> bytes = ShmBytes(machine);
   if (!bytes.has_value() || *bytes >= kSmallShm) return;
   findings.Warning("shared-memory",
                    absl::StrCat("/dev/shm has ", FormatBytes(*bytes),
                                 ": processes of one machine exchange messages there, and NCCL too"),
-                   machine.container.empty() ? "sudo mount -o remount,size=8G /dev/shm"
-                                             : "docker run --shm-size=8g, or --ipc=host");
+                   SharedMemoryFix(machine));
 }
 
 void CheckForks(const MachineFacts& machine, Findings& findings) {
