@@ -45,6 +45,8 @@ class Fabric:
         """Starts a program with its arguments on a machine of its own, and returns its Process at once."""
         if not words:
             raise ValueError("no program to start")
+        if self._answers is not None:
+            raise RuntimeError(f"this network has ended: {os.fspath(words[0])} would be left")
         with self._starting:  # no two threads get one number, nor write one plan
             number = self._started
             self._started += 1

@@ -69,7 +69,8 @@ def drydock_fabric(request):
     options["seed"] = request.param if hasattr(request, "param") else _seeds(request.node, request.config)[0]
     keep = request.config.getoption("--drydock-keep")
     if keep is not None:
-        options["keep"] = f"{keep}/{_folder_of(request.node)}"
+        # From where pytest was called: the test may be in a folder of its own by now.
+        options["keep"] = os.path.join(str(request.config.invocation_params.dir), keep, _folder_of(request.node))
     try:
         env = drydock.fabric(**options)
     except drydock.NotInstalled as missing:

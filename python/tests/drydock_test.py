@@ -193,6 +193,13 @@ with drydock.fabric() as env:
                 os.remove(path)
         shutil.rmtree(kept)
 
+    def test_nothing_starts_in_a_network_that_has_ended(self):
+        with tempfile.TemporaryDirectory() as kept:
+            with drydock.fabric(keep=kept) as env:
+                env.run("true")
+            with self.assertRaisesRegex(RuntimeError, "^this network has ended: sleep would be left$"):
+                env.start("sleep", "60")
+
     def test_without_traces_nothing_is_counted_as_none(self):
         with drydock.fabric(trace=False) as env:
             env.run("true")

@@ -145,6 +145,21 @@ def test_has_no_marker(request):
             self.assertRegex(folder, r"^test_cases\.py_test_seeds\[seed2\]-[0-9a-f]{8}$")
             self.assertEqual(sorted(os.listdir(os.path.join(kept, folder))), ["0-sh.err", "0-sh.out"])
 
+    def test_kept_is_where_pytest_was_called(self):
+        cases = """
+import pytest
+
+@pytest.fixture(autouse=True)
+def elsewhere(monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+
+def test_is_elsewhere(drydock_fabric):
+    drydock_fabric.run("true")
+"""
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertIn("1 passed", self.pytest("--drydock-keep=kept", cases=cases, folder=folder))
+            self.assertEqual(len(os.listdir(os.path.join(folder, "kept"))), 1)
+
     def test_each_test_is_kept_in_a_folder_of_its_own(self):
         cases = """
 import pytest
