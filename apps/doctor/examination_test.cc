@@ -184,6 +184,12 @@ std::vector<Case> NicCases() {
          m.Remove("/dev/infiniband");
        },
        "device-nodes", cannot, "uverbs3 are not there", "vpc.amazonaws.com/efa"},
+      {"container with some device files",
+       [](const FakeMachine& m) {
+         m.Write("/.dockerenv", "");
+         m.Remove(absl::StrCat(kVerbs, "uverbs3"));
+       },
+       "device-nodes", warning, "programs find 3 of the 4 NICs", "--device=/dev/infiniband"},
       {"device file that cannot be opened",
        [](const FakeMachine& m) {
          m.Remove("/dev/infiniband/uverbs0");
@@ -471,6 +477,23 @@ TEST(DoctorTest, HugePagesThatNobodyUsesNeedNotBeGranted) {
   EXPECT_EQ(FindCheck(ExamineTree(machine), "huge-pages")->severity, Severity::kWarning);
   SetVariables(machine, {"FI_EFA_USE_HUGE_PAGE=0"});
   EXPECT_EQ(FindCheck(ExamineTree(machine), "huge-pages")->severity, Severity::kOk);
+}
+
+// A pod on a p5 that asked for one GPU, four NICs and CPUs near them.
+TEST(DoctorTest, APodMayHaveSomeOfTheNics) {
+  const FakeMachine machine = FakeMachine::Healthy("p5");
+  SetVariables(machine, {"KUBERNETES_SERVICE_HOST=10.0.0.1"});
+  for (int i = 4; i < 32; ++i) machine.Remove(absl::StrCat(kVerbs, "uverbs", i));
+  machine.Edit("/proc/self/status", "Cpus_allowed_list:\t0-1023", "Cpus_allowed_list:\t0-11");
+  const Diagnosis diagnosis = ExamineTree(machine);
+  EXPECT_EQ(ExitStatusOf(diagnosis), 0) << Describe(Troubles(diagnosis));
+  EXPECT_EQ(FindCheck(diagnosis, "device-nodes")->what,
+            "programs find 4 of the 32 NICs: this container (kubernetes) was given the device "
+            "files of those");
+  EXPECT_EQ(FindCheck(diagnosis, "numa")->what, "2 NUMA nodes, NICs on 1");
+  // The first NIC of the other node.
+  SetVariables(machine, {"KUBERNETES_SERVICE_HOST=10.0.0.1", "FI_EFA_IFACE=rdmap147s0"});
+  EXPECT_EQ(FindCheck(ExamineTree(machine), "environment")->severity, Severity::kCannot);
 }
 
 TEST(DoctorTest, AnotherProcessIsLookedAtWithItsOwnLimits) {

@@ -243,8 +243,9 @@ bool ExcludesEfa(const std::string& value) {
 }
 
 bool NamesNoNic(const MachineFacts& machine, const std::string& names) {
+  const std::vector<Nic> nics = machine.GivenNics();
   for (const absl::string_view name : absl::StrSplit(names, ',')) {
-    for (const Nic& nic : machine.nics) {
+    for (const Nic& nic : nics) {
       if (name == nic.rdma_name) return false;
     }
   }
@@ -278,7 +279,7 @@ std::vector<std::string> DeadlyVariables(const MachineFacts& machine) {
   if (iface != machine.environment.end() && iface->second != "all" &&
       NamesNoNic(machine, iface->second)) {
     deadly.push_back(absl::StrCat("FI_EFA_IFACE=", Printable(iface->second, 40),
-                                  " names no NIC of this machine"));
+                                  " names no NIC that programs find here"));
   }
   const std::string provider = machine.Variable("FI_PROVIDER");
   if (ExcludesEfa(provider)) {

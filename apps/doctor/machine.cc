@@ -1,6 +1,7 @@
 #include "drydock/apps/doctor/machine.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/status/statusor.h"
@@ -88,6 +89,8 @@ void ReadRdmaNames(MachineFacts& facts) {
   for (Nic& nic : facts.nics) {
     nic.rdma_name = NameOf(devices, nic.pci_address);
     nic.uverbs = NameOf(uverbs, nic.pci_address);
+    nic.is_given =
+        !nic.uverbs.empty() && facts.files.Exists(absl::StrCat("/dev/infiniband/", nic.uverbs));
     if (nic.rdma_name.empty()) continue;
     nic.port_state = facts.files.FirstLine(absl::StrCat(kRdma, nic.rdma_name, "/ports/1/state"));
   }
@@ -128,6 +131,13 @@ std::string ContainerOf(const MachineFacts& facts) {
 std::string MachineFacts::Variable(const std::string& name) const {
   const auto found = environment.find(name);
   return found == environment.end() ? "" : found->second;
+}
+
+std::vector<Nic> MachineFacts::GivenNics() const {
+  std::vector<Nic> given;
+  std::copy_if(nics.begin(), nics.end(), std::back_inserter(given),
+               [](const Nic& nic) { return nic.is_given; });
+  return given.empty() ? nics : given;
 }
 
 bool MachineFacts::has_nvidia_gpu() const {

@@ -25,6 +25,7 @@ struct Nic {
   std::string rdma_name;    // rdmap79s0; empty: it is no RDMA device
   std::string port_state;   // 4: ACTIVE
   std::string uverbs;       // uverbs0; empty: none
+  bool is_given = false;  // its device file is there: a container may have those of some NICs only
   std::string peer_memory;  // what the driver's sysfs attribute p2p says; empty: no such attribute
   std::int64_t numa_node = -1;
   std::optional<std::int64_t> interrupts;  // vectors of its own
@@ -57,6 +58,8 @@ struct MachineFacts {
   // A variable of the process; empty: not set, or set to nothing.
   std::string Variable(const std::string& name) const;
   bool has_efa() const { return !nics.empty(); }
+  // The NICs that programs here find: those that are given, or all where none is.
+  std::vector<Nic> GivenNics() const;
   bool has_nvidia_gpu() const;
 };
 

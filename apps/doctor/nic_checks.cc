@@ -118,6 +118,20 @@ std::string NodesFix(const MachineFacts& machine) {
          "rdma-core";
 }
 
+// A container that was given the device files of some NICs: rdma-core passes over the others
+// (libibverbs/init.c, try_access_device), and so does libfabric.
+void ReportPart(const MachineFacts& machine, std::size_t given, Findings& findings) {
+  const std::string what = absl::StrCat("programs find ", given, " of the ", machine.nics.size(),
+                                        " NICs: this container (", machine.container,
+                                        ") was given the device files of those");
+  const std::string fix = absl::StrCat("for the others too: ", NodesFix(machine));
+  if (machine.container == "kubernetes") {  // the pod has asked for so many
+    findings.Info("device-nodes", what, fix);
+  } else {
+    findings.Warning("device-nodes", what, fix);
+  }
+}
+
 void CheckDeviceNodes(const MachineFacts& machine, Findings& findings) {
   std::vector<std::string> missing, closed;
   std::string words;
@@ -135,7 +149,9 @@ void CheckDeviceNodes(const MachineFacts& machine, Findings& findings) {
       words = std::string(opened.message());
     }
   }
-  if (!missing.empty()) {
+  if (!missing.empty() && good > 0 && closed.empty() && !machine.container.empty()) {
+    ReportPart(machine, good, findings);
+  } else if (!missing.empty()) {
     findings.Cannot("device-nodes",
                     absl::StrCat(Some(missing), missing.size() == 1 ? " is" : " are",
                                  " not there, though the driver has the NICs",

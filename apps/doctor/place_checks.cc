@@ -52,7 +52,7 @@ void CheckNuma(const MachineFacts& machine, Findings& findings) {
     return;
   }
   std::set<std::int64_t> of_nics;
-  for (const Nic& nic : machine.nics) of_nics.insert(nic.numa_node);
+  for (const Nic& nic : machine.GivenNics()) of_nics.insert(nic.numa_node);
   if (of_nics.count(-1) > 0) {
     findings.Warning("numa",
                      absl::StrCat("there are ", nodes.size(),
