@@ -285,6 +285,12 @@ std::vector<Case> SystemCases() {
          m.Edit("/proc/meminfo", "HugePages_Total:    5128", "HugePages_Total:       0");
        },
        "huge-pages", warning, "no huge pages are reserved", "nr_hugepages"},
+      {"no huge pages, which are of 1 GiB",
+       [](const FakeMachine& m) {
+         m.Edit("/proc/meminfo", "HugePages_Total:    5128", "HugePages_Total:       0");
+         m.Edit("/proc/meminfo", "   2048 kB", "1048576 kB");
+       },
+       "huge-pages", warning, "no huge pages are reserved", "default_hugepagesz=2M"},
       {"all huge pages taken",
        [](const FakeMachine& m) {
          m.Edit("/proc/meminfo", "HugePages_Free:     5000", "HugePages_Free: 0");

@@ -95,6 +95,19 @@ bool MayUseNoHugePage(const MachineFacts& machine) {
   return false;
 }
 
+// `size`: of the pages that vm.nr_hugepages and libfabric mean. As many of 512 MiB, the size on some
+// 64-bit Arm systems, or of 1 GiB would take all of the memory.
+std::string HugePagesFix(const std::string& size) {
+  if (size != "2048 kB") {
+    return absl::StrCat(
+        "default_hugepagesz=2M on the kernel's command line, and then "
+        "vm.nr_hugepages=5128 in /etc/sysctl.d; as it is, that would be 5128 pages of ",
+        size);
+  }
+  return "echo 5128 | sudo tee /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages, and "
+         "vm.nr_hugepages=5128 in /etc/sysctl.d for the next start";
+}
+
 void CheckHugePages(const MachineFacts& machine, Findings& findings) {
   const auto text = machine.files.Read("/proc/meminfo");
   std::uint64_t total = 0, free_pages = 0;
@@ -105,10 +118,9 @@ void CheckHugePages(const MachineFacts& machine, Findings& findings) {
     return;
   }
   const bool demanded = IsSet(machine, "FI_EFA_USE_HUGE_PAGE");
-  const std::string fix = absl::StrCat(
-      machine.container.empty() ? "" : "on the host: ",
-      "echo 5128 | sudo tee /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages, and "
-      "vm.nr_hugepages=5128 in /etc/sysctl.d for the next start");
+  const std::string size = FieldOf(*text, "Hugepagesize");
+  const std::string fix =
+      absl::StrCat(machine.container.empty() ? "" : "on the host: ", HugePagesFix(size));
   if (total == 0) {
     findings.Warning("huge-pages",
                      absl::StrCat("no huge pages are reserved: libfabric's buffers and large "
@@ -125,8 +137,8 @@ void CheckHugePages(const MachineFacts& machine, Findings& findings) {
                      "in Kubernetes, hugepages-2Mi under the pod's requests and limits; or "
                      "FI_EFA_USE_HUGE_PAGE=0");
   } else {
-    findings.Ok("huge-pages", absl::StrCat(free_pages, " of ", total, " huge pages of ",
-                                           FieldOf(*text, "Hugepagesize"), " are free"));
+    findings.Ok("huge-pages",
+                absl::StrCat(free_pages, " of ", total, " huge pages of ", size, " are free"));
   }
 }
 
