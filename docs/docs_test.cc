@@ -268,6 +268,19 @@ TEST(DocsTest, RecipesOfSweepsNameCommandsThatAreInstalled) {
   EXPECT_EQ(commands, 3);
 }
 
+// Which forms a program's result has, and which flags go with it: one table tells it of all.
+TEST(DocsTest, TheTableOfReportsNamesEveryProgram) {
+  const std::string reports = ReadFile(Root() / "apps/common/report/README.md");
+  int programs = 0;
+  ForEachMatch(ReadFile(Root() / "packaging/programs.txt"), std::regex("\\|apps/([a-z_]+)\\|"),
+               [&](const std::smatch& match) {
+                 ++programs;
+                 const std::regex row("\n\\|[a-z_, ]* " + match[1].str() + "[ ,]");
+                 EXPECT_TRUE(std::regex_search(reports, row)) << match[1] << " has no row";
+               });
+  EXPECT_GT(programs, 15);
+}
+
 // A table that is headed "File" is the way into its folder: no header is missing.
 TEST(DocsTest, TablesOfFilesNameEveryHeader) {
   const std::regex file_table(R"((^|\n)\| File \|)");
