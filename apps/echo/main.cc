@@ -93,6 +93,7 @@ absl::StatusOr<RunOptions> ParseArguments(const std::vector<std::string>& positi
   options.clients = absl::GetFlag(FLAGS_clients);
   if (options.clients > 0 && listen.empty()) return BadInput("--clients goes with --listen");
   if (!listen.empty()) {
+    RETURN_IF_ERROR(RefuseFlags({"count", "message-size"}, "is a client's: not with --listen"));
     if (listen.find(':') == std::string::npos) listen = absl::StrCat("127.0.0.1:", listen);
     ASSIGN_OR_RETURN(options.listen, coro::TcpAddress::Resolve(listen));
   }

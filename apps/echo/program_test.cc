@@ -126,6 +126,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadInput{{"--listen=0", "--rdma"}, "not with --listen or --connect"},
         BadInput{{"--connect=127.0.0.1:1", "--rdma"}, "not with --listen or --connect"},
         BadInput{{"--clients=2"}, "--clients goes with --listen"},
+        BadInput{{"--listen=0", "--count=5"}, "--count is a client's: not with --listen"},
+        BadInput{{"--listen=0", "--message-size=9"}, "--message-size is a client's"},
         BadInput{{"--listen=65536"}, "is not HOST:PORT, with a port from 0 to 65535"},
         BadInput{{"--listen=x"}, "is not HOST:PORT"},
         BadInput{{"--connect=127.0.0.1"}, "is not HOST:PORT"},
