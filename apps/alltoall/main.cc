@@ -23,6 +23,7 @@
 #include "drydock/apps/alltoall/workload.h"
 #include "drydock/apps/common/backend_choice.h"
 #include "drydock/apps/common/command_line.h"
+#include "drydock/apps/common/ranks/launch.h"
 #include "drydock/apps/common/ranks/launched_ranks.h"
 #include "drydock/apps/common/ranks/local_ranks.h"
 #include "drydock/apps/common/ranks/ranks.h"

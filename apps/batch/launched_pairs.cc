@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "drydock/apps/common/host_name.h"
+#include "drydock/apps/common/ranks/launched_ranks.h"
 #include "drydock/coro/status_macros.h"
 
 namespace drydock::apps::batch {

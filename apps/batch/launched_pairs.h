@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "drydock/apps/common/ranks/launched_ranks.h"
+#include "drydock/apps/common/ranks/launch.h"
 #include "drydock/apps/common/ranks/ranks.h"
 #include "drydock/coro/tcp.h"
 #include "drydock/coro/time.h"

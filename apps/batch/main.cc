@@ -24,7 +24,7 @@
 #include "drydock/apps/common/counted_main.h"
 #include "drydock/apps/common/metrics_run.h"
 #include "drydock/apps/common/nic_choice.h"
-#include "drydock/apps/common/ranks/launched_ranks.h"
+#include "drydock/apps/common/ranks/launch.h"
 #include "drydock/apps/common/report/output_flags.h"
 #include "drydock/apps/common/report/svg_flag.h"
 #include "drydock/apps/common/session/either_world.h"

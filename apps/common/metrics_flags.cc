@@ -14,7 +14,8 @@
 ABSL_FLAG(drydock::apps::OptionalText, metrics, {},
           "Alone: at the end, print what the NICs have counted, under the names of EFA's hardware "
           "counters. all: also what is 0. FILE.prom, FILE.json: write it there, for Prometheus or "
-          "for a script (docs/metrics.md).");
+          "for a script (docs/metrics.md). Of several ranks of a launcher, each writes "
+          "FILE.rank0.prom, FILE.rank1.prom, ...");
 
 namespace drydock::apps {
 
@@ -28,9 +29,10 @@ absl::StatusOr<std::unique_ptr<MetricsRun>> MetricsFromFlags() {
     return absl::InvalidArgumentError(
         absl::StrCat("--metrics=", asked.text, " does not exist: all, FILE.prom or FILE.json"));
   }
-  RETURN_IF_ERROR(CheckOutputFlag("metrics", asked.text));
+  const std::string path = PathOfThisRank(asked.text);
+  RETURN_IF_ERROR(CheckOutputFlag("metrics", path));
   return std::make_unique<MetricsRun>(prometheus ? MetricsForm::kPrometheus : MetricsForm::kJson,
-                                      asked.text);
+                                      path);
 }
 
 int DeliverMetrics(absl::string_view program, const MetricsRun* metrics, bool machine_readable,

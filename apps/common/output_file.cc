@@ -11,12 +11,15 @@
 #include <fstream>
 #include <iostream>
 #include <map>
+#include <optional>
 #include <sstream>
 #include <system_error>
 
 #include "absl/flags/commandlineflag.h"
 #include "absl/flags/reflection.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "drydock/apps/common/ranks/launch.h"
 #include "drydock/coro/status_macros.h"
 
 namespace drydock::apps {
@@ -62,6 +65,18 @@ int PrintedTo(const std::string& path) {
     }
   }
   return -1;
+}
+
+// Whoever names it means what is open there, whatever that is.
+bool IsOpen(const std::string& path) {
+  std::error_code error;
+  const fs::path folder = fs::weakly_canonical(FolderOf(path), error);
+  return PrintedTo(path) >= 0 || absl::StartsWith(folder.string(), "/proc/");
+}
+
+bool IsFileOrNothing(const std::string& path) {
+  std::error_code error;
+  return !fs::exists(path, error) || fs::is_regular_file(path, error);
 }
 
 // Another file can come in its place: it is a file, or nothing yet, in a folder that takes one.
@@ -136,9 +151,7 @@ std::string ValueOf(absl::string_view flag) {
 absl::Status AreDistinct(const std::vector<OutputFile>& files) {
   std::map<fs::path, absl::string_view> named;
   for (const auto& [flag, path] : files) {
-    std::error_code error;
-    const bool is_file = !fs::exists(path, error) || fs::is_regular_file(path, error);
-    if (path.empty() || !is_file) continue;
+    if (path.empty() || !IsFileOrNothing(path)) continue;
     const auto [other, added] = named.try_emplace(Target(path), flag);
     if (added) continue;
     return absl::InvalidArgumentError(
@@ -148,6 +161,15 @@ absl::Status AreDistinct(const std::vector<OutputFile>& files) {
 }
 
 }  // namespace
+
+std::string PathOfThisRank(const std::string& path) {
+  const std::optional<Launch> launch = FindLaunch();
+  if (!launch.has_value() || path.empty() || !IsFileOrNothing(path) || IsOpen(path)) return path;
+  const fs::path named = path;
+  const std::string name =
+      absl::StrCat(named.stem().string(), ".rank", launch->rank, named.extension().string());
+  return fs::path(named).replace_filename(name).string();
+}
 
 absl::Status CheckOutput(absl::string_view flag, const std::string& path) {
   std::error_code error;

@@ -56,6 +56,56 @@ class OutputFileTest : public ::testing::Test {
   fs::path folder_;
 };
 
+// The environment of a rank of mpirun, as long as this lives.
+class AsRank {
+ public:
+  AsRank(const char* rank, const char* ranks) {
+    setenv("OMPI_COMM_WORLD_RANK", rank, 1);
+    setenv("OMPI_COMM_WORLD_SIZE", ranks, 1);
+  }
+  AsRank(const AsRank&) = delete;
+  AsRank& operator=(const AsRank&) = delete;
+  ~AsRank() {
+    unsetenv("OMPI_COMM_WORLD_RANK");
+    unsetenv("OMPI_COMM_WORLD_SIZE");
+  }
+};
+
+TEST_F(OutputFileTest, RanksOfALauncherHaveAFileEach) {
+  EXPECT_EQ(PathOfThisRank("run.html"), "run.html");
+  {
+    const AsRank alone("0", "1");
+    EXPECT_EQ(PathOfThisRank("run.html"), "run.html");
+  }
+  const AsRank rank("3", "12");
+  EXPECT_EQ(PathOfThisRank("run.html"), "run.rank3.html");
+  EXPECT_EQ(PathOfThisRank(At("of.a.folder/run")), At("of.a.folder/run.rank3"));
+  EXPECT_EQ(PathOfThisRank(""), "");
+  ASSERT_THAT(Write(At("old.json"), "kept"), IsOk());
+  EXPECT_EQ(PathOfThisRank(At("old.json")), At("old.rank3.json"));
+  fs::create_symlink(At("old.json"), At("link.json"));
+  EXPECT_EQ(PathOfThisRank(At("link.json")), At("link.rank3.json"));
+}
+
+TEST_F(OutputFileTest, WhatIsNoFileOrIsOpenAlreadyHasNoRank) {
+  const AsRank rank("3", "12");
+  EXPECT_EQ(PathOfThisRank("/dev/null"), "/dev/null");
+  EXPECT_EQ(PathOfThisRank(folder_.string()), folder_.string());
+  const int file = open(At("open").c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  ASSERT_GE(file, 0);
+  for (const char* folder : {"/dev/fd/", "/proc/self/fd/"}) {
+    const std::string path = folder + std::to_string(file);
+    EXPECT_EQ(PathOfThisRank(path), path);
+  }
+  const int out = dup(STDOUT_FILENO);
+  dup2(file, STDOUT_FILENO);
+  const std::string printed = PathOfThisRank("/dev/stdout");
+  dup2(out, STDOUT_FILENO);
+  close(out);
+  close(file);
+  EXPECT_EQ(printed, "/dev/stdout");
+}
+
 TEST_F(OutputFileTest, ACheckTouchesNothing) {
   ASSERT_THAT(Write(At("old"), "kept"), IsOk());
   EXPECT_THAT(CheckOutput("out", At("old")), IsOk());

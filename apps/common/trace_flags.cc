@@ -17,7 +17,8 @@
 ABSL_FLAG(std::string, trace, "",
           "Write what happened to this file: posts, packets, placements, completions, resumes, "
           "faults and checks, with arrows along each operation. FILE.html: a page that draws it. "
-          "Otherwise JSON, for ui.perfetto.dev.");
+          "Otherwise JSON, for ui.perfetto.dev. Of several ranks of a launcher, each writes "
+          "FILE.rank0.html, FILE.rank1.html, ...");
 
 ABSL_FLAG(
     std::string, trace_data, "",
@@ -57,7 +58,7 @@ TraceRun::TraceRun(std::string path, std::unique_ptr<Recorder> recorder,
 
 absl::StatusOr<std::unique_ptr<TraceRun>> TraceRun::FromFlags(absl::string_view program,
                                                               bool simulated, std::uint64_t seed) {
-  const std::string path = absl::GetFlag(FLAGS_trace);
+  const std::string path = PathOfThisRank(absl::GetFlag(FLAGS_trace));
   if (path.empty() && !absl::GetFlag(FLAGS_trace_data).empty()) {
     return absl::InvalidArgumentError("--trace-data says how much goes into a trace: add --trace");
   }

@@ -14,6 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "drydock/apps/common/command_line.h"
+#include "drydock/apps/common/ranks/launch.h"
 #include "drydock/apps/common/ranks/launched_ranks.h"
 #include "drydock/apps/common/ranks/ranks.h"
 #include "drydock/apps/common/session/session.h"

@@ -32,6 +32,12 @@ programs() {
   grep -qF "ranks     4, 2 NICs each" "$work/out.log" || fail "$name: not 4 ranks"
   expect "$name: 2 pairs of batch" 0 4 "Data is correct" "$@" 4 "$batch" --provider=tcp --gpus=1 --nics-per-gpu=1 --pages=100 --threads=0
   expect "$name: 2 clients of write" 0 2 "Data is correct" "$@" 3 "$write" --provider=tcp --page-size=65536 --timeout=60
+  expect "$name: a trace and metrics of each rank" 0 2 "Data is correct" "$@" 2 "$batch" --provider=tcp --pages=100 --threads=0 \
+    --trace="$work/$name.json" --metrics="$work/$name.prom"
+  for rank in 0 1; do
+    python3 -m json.tool <"$work/$name.rank$rank.json" >/dev/null || fail "$name: no trace of rank $rank"
+    [ -s "$work/$name.rank$rank.prom" ] || fail "$name: no metrics of rank $rank"
+  done
   expect "$name: 3 ranks have no pairs" 1 some "pairs need an even number" "$@" 3 "$batch" --provider=tcp
   expect "$name: alltoall on simulated EFA" 0 1 "Data is correct" \
     "$@" 2 "$efa_run" --profile=p5 --nics=2 --quiet --fabric="$fabric-$name" "$alltoall" --fabric=libfabric --provider=efa --tokens=16 --rounds=2

@@ -1,58 +1,14 @@
 #include "drydock/apps/common/ranks/launched_ranks.h"
 
-#include <array>
-#include <cstdlib>
 #include <utility>
 
 #include "absl/status/status.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "drydock/apps/common/ranks/local_ranks.h"
 #include "drydock/apps/common/ranks/pmix_ranks.h"
 #include "drydock/coro/event_loop.h"
 #include "drydock/coro/steady_clock.h"
 
 namespace drydock::apps {
-namespace {
-
-struct Variables {
-  const char* launcher;
-  const char* rank;
-  const char* size;
-};
-// Slurm's srun(1), "OUTPUT ENVIRONMENT VARIABLES"; Open MPI's mpirun(1), "Exported Environment
-// Variables". SLURM_NTASKS is not asked: batch scripts have it, too.
-constexpr std::array<Variables, 2> kLaunchers = {
-    {{"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
-     {"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}}};
-
-std::optional<std::size_t> Number(const GetVariable& variable, const char* name) {
-  const char* const text = variable(name);
-  std::uint64_t number = 0;
-  if (text == nullptr || !absl::SimpleAtoi(text, &number)) return std::nullopt;
-  return number;
-}
-
-}  // namespace
-
-std::optional<Launch> FindLaunch(const GetVariable& variable) {
-  std::optional<Launch> found;
-  // The innermost launcher has set its variables last, but none says which it is: mpirun in a job
-  // of Slurm starts its daemons by srun, and so comes second here.
-  for (const Variables& names : kLaunchers) {
-    const std::optional<std::size_t> rank = Number(variable, names.rank);
-    const std::optional<std::size_t> size = Number(variable, names.size);
-    if (!rank.has_value() || !size.has_value() || *rank >= *size) continue;
-    found = Launch{names.launcher, *rank, *size, variable("PMIX_NAMESPACE") != nullptr};
-  }
-  // One rank was started together with nobody: a shell of a job, for example, in which more follow.
-  if (found.has_value() && found->size == 1) return std::nullopt;
-  return found;
-}
-
-std::optional<Launch> FindLaunch() {
-  return FindLaunch([](const char* name) -> const char* { return std::getenv(name); });
-}
 
 absl::StatusOr<std::unique_ptr<Ranks>> JoinLaunch(const Launch& launch) {
   if (launch.has_pmix) return JoinByPmix(launch.rank, launch.size);

@@ -9,33 +9,16 @@
 #ifndef DRYDOCK_APPS_COMMON_RANKS_LAUNCHED_RANKS_H_
 #define DRYDOCK_APPS_COMMON_RANKS_LAUNCHED_RANKS_H_
 
-#include <cstddef>
-#include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "drydock/apps/common/ranks/launch.h"
 #include "drydock/apps/common/ranks/ranks.h"
 #include "drydock/coro/time.h"
 
 namespace drydock::apps {
-
-// The launch that the environment describes.
-struct Launch {
-  std::string launcher;  // "srun", "mpirun"
-  std::size_t rank = 0;
-  std::size_t size = 2;   // 2 or more
-  bool has_pmix = false;  // otherwise a rank knows its number, and not where the others are
-};
-
-using GetVariable = std::function<const char*(const char* name)>;
-
-// Absent: no launcher, one that started a single rank, or variables that make no sense. A batch
-// script of Slurm is no rank, though its environment names one: only tasks of srun are.
-std::optional<Launch> FindLaunch(const GetVariable& variable);
-std::optional<Launch> FindLaunch();  // of this process
 
 // Blocks until the launcher's daemon answers. kUnimplemented: no PMIx, and the message has the
 // remedy: this program was built without its headers, the library is not installed, or the launcher

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "drydock/apps/common/ranks/launch.h"
 #include "drydock/apps/common/ranks/launched_ranks.h"
 #include "drydock/apps/common/ranks/local_ranks.h"
 #include "drydock/apps/common/ranks/tcp_ranks.h"
