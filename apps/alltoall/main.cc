@@ -160,6 +160,7 @@ absl::Status CheckLate(const Settings& settings) {
 
 absl::StatusOr<std::unique_ptr<Member>> OpenMember(Session& session, coro::EventLoop& loop,
                                                    const Settings& settings, std::size_t rank) {
+  RETURN_IF_ERROR(CheckLate(settings));
   ASSIGN_OR_RETURN(Machine machine, session.OpenMachine(absl::StrCat("rank", rank)));
   MemberOptions options = settings.member;
   options.first_nic = machine.nic;
@@ -194,7 +195,6 @@ RoundsOptions RoundsOf(Session& session, coro::EventLoop& loop, const Settings& 
 absl::StatusOr<int> RunHere(Session& session, Settings settings) {
   settings.member.all_here = true;
   RETURN_IF_ERROR(RefuseFlags({"listen"}, "is for ranks that are processes: here all are in one"));
-  RETURN_IF_ERROR(CheckLate(settings));
   coro::EventLoop loop(session.clock());
   const std::vector<std::unique_ptr<Ranks>> ranks = MakeLocalRanks(settings.workload.shape.ranks);
   std::vector<std::unique_ptr<Member>> members;
@@ -247,8 +247,12 @@ absl::StatusOr<int> RunOne(Session& session, Settings settings,
   ASSIGN_OR_RETURN(const std::unique_ptr<Ranks> ranks,
                    Meet(session, loop, *io, settings, positional));
   settings.workload.shape.ranks = static_cast<std::uint32_t>(ranks->size());
-  RETURN_IF_ERROR(CheckLate(settings));
-  ASSIGN_OR_RETURN(const auto member, OpenMember(session, loop, settings, ranks->rank()));
+  const absl::StatusOr<std::unique_ptr<Member>> member =
+      OpenMember(session, loop, settings, ranks->rank());
+  // A rank that cannot go on holds up no other.
+  const auto ready = member.ok() ? absl::StatusOr<std::string>("") : member.status();
+  const coro::Time deadline = coro::After(loop.Now(), settings.member.timeout);
+  RETURN_IF_ERROR(loop.Run(ranks->AllGatherText(ready, deadline)).status());
   const bool speaks = ranks->rank() == 0;
   RoundsOptions options;
   options.timeout = settings.member.timeout;
@@ -256,7 +260,7 @@ absl::StatusOr<int> RunOne(Session& session, Settings settings,
     SayLoad(session, settings);
     options = RoundsOf(session, loop, settings);
   }
-  const absl::StatusOr<Results> results = loop.Run(PlayRank(*member, *ranks, std::move(options)));
+  const absl::StatusOr<Results> results = loop.Run(PlayRank(**member, *ranks, std::move(options)));
   session.console().EndProgress();
   RETURN_IF_ERROR(results.status());
   session.EndRun();

@@ -35,13 +35,14 @@ std::string NetworkStack() {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<LaunchedPairs>> LaunchedPairs::Join(const Launch& launch) {
+absl::StatusOr<std::unique_ptr<LaunchedPairs>> LaunchedPairs::Join(const Launch& launch,
+                                                                   coro::Duration timeout) {
   if (launch.size % 2 != 0) {
     return absl::InvalidArgumentError(absl::StrCat(launch.launcher, " started ", launch.size,
                                                    " ranks: pairs need an even number"));
   }
   ASSIGN_OR_RETURN(std::unique_ptr<Ranks> ranks, JoinLaunch(launch));
-  return std::unique_ptr<LaunchedPairs>(new LaunchedPairs(std::move(ranks)));
+  return std::unique_ptr<LaunchedPairs>(new LaunchedPairs(std::move(ranks), timeout));
 }
 
 std::string LaunchedPairs::Describe() const {
@@ -49,13 +50,17 @@ std::string LaunchedPairs::Describe() const {
                       receives() ? " receives" : " sends");
 }
 
-absl::Status LaunchedPairs::Announce(const coro::TcpAddress& here, coro::Duration timeout) {
+absl::Status LaunchedPairs::Announce(const coro::TcpAddress& here) {
   const std::string text = absl::StrCat(HostName(), " ", NetworkStack(), " ", here.port());
-  return GatherText(*ranks_, text, timeout).status();
+  return GatherText(*ranks_, text, timeout_).status();
 }
 
-absl::StatusOr<coro::TcpAddress> LaunchedPairs::FindReceiver(coro::Duration timeout) {
-  ASSIGN_OR_RETURN(const std::vector<std::string> all, GatherText(*ranks_, "", timeout));
+absl::Status LaunchedPairs::GiveUp(const absl::Status& why) {
+  return apps::GiveUp(*ranks_, why, timeout_);
+}
+
+absl::StatusOr<coro::TcpAddress> LaunchedPairs::FindReceiver() {
+  ASSIGN_OR_RETURN(const std::vector<std::string> all, GatherText(*ranks_, "", timeout_));
   const std::vector<std::string> parts = absl::StrSplit(all[ranks_->rank() - 1], ' ');
   std::uint32_t port = 0;
   if (parts.size() != 3 || !absl::SimpleAtoi(parts[2], &port) || port > UINT16_MAX) {

@@ -18,23 +18,28 @@ namespace drydock::apps::batch {
 // This process's part. Not thread-safe.
 class LaunchedPairs {
  public:
-  // kInvalidArgument: an odd number of ranks; others as JoinLaunch.
-  static absl::StatusOr<std::unique_ptr<LaunchedPairs>> Join(const Launch& launch);
+  // kInvalidArgument: an odd number of ranks; others as JoinLaunch. `timeout`: of the calls below,
+  // which block until all ranks have made one. Their errors: those of Ranks::AllGatherText.
+  static absl::StatusOr<std::unique_ptr<LaunchedPairs>> Join(const Launch& launch,
+                                                             coro::Duration timeout);
 
   bool receives() const { return ranks_->rank() % 2 == 0; }
   // "rank 0 of 4 receives".
   std::string Describe() const;
 
-  // A receiver, which listens at `here`, on all addresses of its machine: tells its sender. Blocks.
-  // Errors: those of Ranks::AllGather.
-  absl::Status Announce(const coro::TcpAddress& here, coro::Duration timeout);
-  // A sender: where its receiver is. Errors: the same, and those of TcpAddress::Resolve.
-  absl::StatusOr<coro::TcpAddress> FindReceiver(coro::Duration timeout);
+  // A receiver, which listens at `here`, on all addresses of its machine: tells its sender.
+  absl::Status Announce(const coro::TcpAddress& here);
+  // A sender: where its receiver is. Errors: also those of TcpAddress::Resolve.
+  absl::StatusOr<coro::TcpAddress> FindReceiver();
+  // A rank that has failed: where it was to call one of these still, all ranks end. Returns `why`.
+  absl::Status GiveUp(const absl::Status& why);
 
  private:
-  explicit LaunchedPairs(std::unique_ptr<Ranks> ranks) : ranks_(std::move(ranks)) {}
+  LaunchedPairs(std::unique_ptr<Ranks> ranks, coro::Duration timeout)
+      : ranks_(std::move(ranks)), timeout_(timeout) {}
 
   const std::unique_ptr<Ranks> ranks_;
+  const coro::Duration timeout_;
 };
 
 }  // namespace drydock::apps::batch

@@ -204,14 +204,21 @@ absl::StatusOr<int> Receive(const TwoProcessRun& run, const coro::TcpAddress& at
 }
 
 absl::StatusOr<int> Send(const BackendChoice& choice, const TwoProcessRun& run,
-                         const coro::TcpAddress& to, const Load& load) {
+                         const FindReceiver& find_receiver, const Load& load, bool is_launched) {
   const fabric::NicInfo& nic = choice.fabric->nics()[run.first_nic];
+  std::string to;
   Report report;
-  report.where = absl::StrCat(std::string(choice.fabric->description()), ", to ", to.ToString());
   report.load = load;
+  report.one_line = is_launched;
   // A software NIC has no line.
   report.line_gbps = nic.address_format == "FI_ADDR_EFA" ? nic.link_gbps : 0;
-  ASSIGN_OR_RETURN(report.result, RunSender(run, to, load));
+  const auto find = [&]() -> absl::StatusOr<coro::TcpAddress> {
+    ASSIGN_OR_RETURN(const coro::TcpAddress at, find_receiver());
+    to = at.ToString();
+    return at;
+  };
+  ASSIGN_OR_RETURN(report.result, RunSender(run, find, load));
+  report.where = absl::StrCat(std::string(choice.fabric->description()), ", to ", to);
   return Deliver(report, report.result.correct);
 }
 
@@ -220,10 +227,10 @@ absl::StatusOr<int> RunLaunched(const BackendChoice& choice, TwoProcessRun run, 
                                 LaunchedPairs& pairs) {
   run.log("pair", pairs.Describe());
   if (!pairs.receives()) {
-    ASSIGN_OR_RETURN(const coro::TcpAddress to, pairs.FindReceiver(load.timeout));
-    return Send(choice, run, to, load);
+    return Send(
+        choice, run, [&] { return pairs.FindReceiver(); }, load, true);
   }
-  run.announce = [&](const coro::TcpAddress& at) { return pairs.Announce(at, load.timeout); };
+  run.announce = [&](const coro::TcpAddress& at) { return pairs.Announce(at); };
   return Receive(run, coro::TcpAddress::Any(0), load);
 }
 
@@ -234,23 +241,25 @@ absl::StatusOr<std::unique_ptr<LaunchedPairs>> FindPairs() {
   if (absl::GetFlag(FLAGS_listen) != kListen) {
     return BadInput("--listen is for processes that nobody started together");
   }
-  return LaunchedPairs::Join(*launch);
+  if (FormFromFlags() == OutputForm::kCsv && launch->size > 2) {
+    return BadInput(absl::StrCat("--csv is one table, and ", launch->size / 2,
+                                 " senders would print one each: take --json, a line for each "
+                                 "sender, or two ranks"));
+  }
+  ASSIGN_OR_RETURN(const coro::Duration timeout, ParseTimeout(absl::GetFlag(FLAGS_timeout)));
+  return LaunchedPairs::Join(*launch, timeout);
 }
 
-absl::StatusOr<int> RunForReal(const ChosenWorld& world, const std::vector<std::string>& positional,
-                               MetricsRun* metrics) {
+// `pairs`: null where nobody started this process together with others.
+absl::StatusOr<int> RunProcess(const ChosenWorld& world, const std::vector<std::string>& positional,
+                               MetricsRun* metrics, LaunchedPairs* pairs) {
   BackendChoice& choice = world.choice;
   if (metrics != nullptr) choice.fabric = metrics->Watch(std::move(choice.fabric));
-  if (absl::GetFlag(FLAGS_steps)) return BadInput("--steps are simulated: without --provider");
   ASSIGN_OR_RETURN(const std::size_t first_nic, FindNic(*choice.fabric, world.backend.nic));
   const bool efa = choice.fabric->nics()[first_nic].address_format == "FI_ADDR_EFA";
   ASSIGN_OR_RETURN(Load load, LoadFromFlags());
   RETURN_IF_ERROR(RefuseFlags({"shard", "lazy"}, "is for simulated threads: without --provider"));
   RETURN_IF_ERROR(Complete(load, 1, efa ? choice.fabric->nics().size() : 2, kMeasuredPages, false));
-  std::unique_ptr<LaunchedPairs> pairs;
-  if (positional.empty()) {
-    ASSIGN_OR_RETURN(pairs, FindPairs());
-  }
   const bool receives = pairs == nullptr ? positional.empty() : pairs->receives();
   choice.fabric = world.trace.Wrap(std::move(choice.fabric), receives ? "receiver" : "sender");
   TwoProcessRun run;
@@ -274,7 +283,20 @@ absl::StatusOr<int> RunForReal(const ChosenWorld& world, const std::vector<std::
   }
   RETURN_IF_ERROR(RefuseFlags({"listen"}, "is for a receiver, which takes no address"));
   ASSIGN_OR_RETURN(const coro::TcpAddress to, coro::TcpAddress::Resolve(positional.front()));
-  return Send(choice, run, to, load);
+  return Send(
+      choice, run, [&to] { return to; }, load, false);
+}
+
+absl::StatusOr<int> RunForReal(const ChosenWorld& world, const std::vector<std::string>& positional,
+                               MetricsRun* metrics) {
+  if (absl::GetFlag(FLAGS_steps)) return BadInput("--steps are simulated: without --provider");
+  std::unique_ptr<LaunchedPairs> pairs;
+  if (positional.empty()) {
+    ASSIGN_OR_RETURN(pairs, FindPairs());
+  }
+  const absl::StatusOr<int> result = RunProcess(world, positional, metrics, pairs.get());
+  if (result.ok() || pairs == nullptr) return result;
+  return pairs->GiveUp(result.status());
 }
 
 absl::StatusOr<int> Run(const std::vector<std::string>& positional, MetricsRun* metrics) {

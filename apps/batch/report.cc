@@ -137,7 +137,7 @@ std::string ToJson(const Report& report) {
                             {"refused_posts", nic.refused_posts},
                             {"alive", nic.alive}});
   }
-  return json.dump(2) + "\n";
+  return json.dump(report.one_line ? -1 : 2) + "\n";
 }
 
 // One line a sample: the whole and each NIC.

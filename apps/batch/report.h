@@ -20,6 +20,7 @@ struct Report {
   Load load;
   double line_gbps = 0;  // of one NIC; 0: not told
   BatchResult result;
+  bool one_line = false;  // in JSON: several processes print to one place
 };
 
 std::string Render(const Report& report, OutputForm form);

@@ -289,12 +289,13 @@ class Receiver {
 
 }  // namespace
 
-absl::StatusOr<BatchResult> RunSender(const TwoProcessRun& run, const coro::TcpAddress& to,
+absl::StatusOr<BatchResult> RunSender(const TwoProcessRun& run, const FindReceiver& find_receiver,
                                       const Load& load) {
   coro::SteadyClock clock;
   coro::EventLoop loop(clock);
   ASSIGN_OR_RETURN(const auto io, coro::EpollSelector::Open(loop));
   ASSIGN_OR_RETURN(const auto side, Side::Open(loop, run, load));
+  ASSIGN_OR_RETURN(const coro::TcpAddress to, find_receiver());
   Sender sender(*side, run);
   return loop.Run(sender.Go(*io, to));
 }

@@ -30,9 +30,13 @@ struct TwoProcessRun {
   std::function<absl::Status(const coro::TcpAddress& at)> announce;
 };
 
-// Writes to the receiver at `to`. kUnavailable: there is no receiver; kFailedPrecondition: the
-// receiver refuses, or could not do its part; others as the engine's.
-absl::StatusOr<BatchResult> RunSender(const TwoProcessRun& run, const coro::TcpAddress& to,
+// Where a sender's receiver is.
+using FindReceiver = std::function<absl::StatusOr<coro::TcpAddress>()>;
+
+// Opens what it needs, asks where the receiver is, and writes to it. kUnavailable: there is no
+// receiver; kFailedPrecondition: the receiver refuses, or could not do its part; others as
+// `find_receiver` and the engine.
+absl::StatusOr<BatchResult> RunSender(const TwoProcessRun& run, const FindReceiver& find_receiver,
                                       const Load& load);
 
 // Listens at `at`, says where, serves one sender and returns; `load` says the policy, the threads

@@ -110,8 +110,9 @@ absl::StatusOr<int> Serve(Session& session, const Arguments& arguments, const Da
   if (ranks != nullptr) {  // they come at once, or they have failed
     options.clients = ranks->size() - 1;
     options.patience = options.write_timeout;
+  } else {
+    RETURN_IF_ERROR(session.CheckServing(/*ends=*/options.clients > 0, "--clients=N"));
   }
-  RETURN_IF_ERROR(session.CheckServing(/*ends=*/options.clients > 0, "--clients=N"));
   options.log = session.console().log();
   coro::EventLoop loop(session.clock());
   ASSIGN_OR_RETURN(const std::unique_ptr<Node> node, session.Open(loop, "server"));
@@ -162,15 +163,29 @@ absl::StatusOr<int> Fetch(Session& session, Arguments arguments, const DataPlace
   return Report(console, *report, session.scene());
 }
 
-// One rank of a launcher: all others are clients of rank 0.
-absl::StatusOr<int> RunRank(Session& session, Arguments arguments, const DataPlaces& places,
-                            const Launch& launch) {
-  ASSIGN_OR_RETURN(const std::unique_ptr<Ranks> ranks, JoinLaunch(launch));
-  if (ranks->rank() == 0) return Serve(session, arguments, places, ranks.get());
+// One rank of a launcher, another one than rank 0.
+absl::StatusOr<int> FetchFromRankZero(Session& session, Arguments arguments,
+                                      const DataPlaces& places, Ranks& ranks) {
   ASSIGN_OR_RETURN(const std::vector<std::string> addresses,
-                   GatherText(*ranks, "", arguments.client.silence_timeout));
+                   GatherText(ranks, "", arguments.client.silence_timeout));
   ASSIGN_OR_RETURN(arguments.address, fabric::Address::Parse(addresses.front()));
-  return Fetch(session, arguments, places);
+  return Fetch(session, std::move(arguments), places);
+}
+
+// One rank of a launcher: all others are clients of rank 0.
+absl::StatusOr<int> RunRank(Session& session, const Arguments& arguments, const DataPlaces& places,
+                            const Launch& launch) {
+  if (session.console().form() == OutputForm::kCsv && launch.size > 2) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--csv is one table, and ", launch.size - 1,
+        " clients would print one each: take --json, a line for each client, or two ranks"));
+  }
+  ASSIGN_OR_RETURN(const std::unique_ptr<Ranks> ranks, JoinLaunch(launch));
+  const absl::StatusOr<int> result = ranks->rank() == 0
+                                         ? Serve(session, arguments, places, ranks.get())
+                                         : FetchFromRankZero(session, arguments, places, *ranks);
+  if (result.ok()) return result;
+  return GiveUp(*ranks, result.status(), arguments.client.silence_timeout);
 }
 
 absl::StatusOr<int> RunSession(Session& session, const Arguments& arguments,

@@ -38,6 +38,9 @@ programs() {
     python3 -m json.tool <"$work/$name.rank$rank.json" >/dev/null || fail "$name: no trace of rank $rank"
     [ -s "$work/$name.rank$rank.prom" ] || fail "$name: no metrics of rank $rank"
   done
+  expect "$name: each client of write prints a line of JSON" 0 2 '"correct":true' "$@" 3 "$write" --provider=tcp --json --timeout=60
+  expect "$name: no two clients print CSV" 1 some "take --json, a line for each client" "$@" 3 "$write" --provider=tcp --csv
+  expect "$name: each sender of batch prints a line of JSON" 0 2 '"correct":true' "$@" 4 "$batch" --provider=tcp --gpus=1 --pages=100 --json
   expect "$name: 3 ranks have no pairs" 1 some "pairs need an even number" "$@" 3 "$batch" --provider=tcp
   expect "$name: alltoall on simulated EFA" 0 1 "Data is correct" \
     "$@" 2 "$efa_run" --profile=p5 --nics=2 --quiet --fabric="$fabric-$name" "$alltoall" --fabric=libfabric --provider=efa --tokens=16 --rounds=2
@@ -60,10 +63,16 @@ under_slurm() {
   expect "srun: a client that cannot start does not hold up its server" 1 1 "1 of 2 clients were served" \
     srun --quiet --mpi=pmix --nodes=2 --ntasks=3 \
     bash -c '[ "$SLURM_PROCID" != 1 ] || set -- "$@" --nic=none; exec "$@"' - "$write" --provider=tcp --page-size=65536 --timeout=5
-  # It has ended before it met its receiver.
-  expect "srun: a sender that cannot start does not hold up its receiver" 1 1 "some did not come in time" \
+  # It tells its receiver, which would wait until --timeout.
+  expect "srun: a sender that cannot start does not hold up its receiver" 1 1 "rank 1 cannot go on: no NIC 'none'" \
     srun --quiet --mpi=pmix --nodes=2 --ntasks=2 \
-    bash -c '[ "$SLURM_PROCID" != 1 ] || set -- "$@" --nic=none; exec "$@"' - "$batch" --provider=tcp --pages=100 --timeout=5
+    bash -c '[ "$SLURM_PROCID" != 1 ] || set -- "$@" --nic=none; exec "$@"' - "$batch" --provider=tcp --pages=100 --timeout=200
+  expect "srun: a server that cannot start does not hold up its clients" 1 2 "rank 0 cannot go on: no NIC 'none'" \
+    srun --quiet --mpi=pmix --nodes=2 --ntasks=3 \
+    bash -c '[ "$SLURM_PROCID" != 0 ] || set -- "$@" --nic=none; exec "$@"' - "$write" --provider=tcp --timeout=200
+  expect "srun: a rank that cannot start does not hold up the others" 1 2 "rank 1 cannot go on: no NIC 'none'" \
+    srun --quiet --mpi=pmix --nodes=2 --ntasks=3 \
+    bash -c '[ "$SLURM_PROCID" != 1 ] || set -- "$@" --nic=none; exec "$@"' - "$alltoall" --provider=tcp --timeout=200
   expect "srun: ranks whose output is for a script" 0 0 "Data is correct" \
     srun --quiet --mpi=pmix --nodes=2 --ntasks=2 "$batch" --provider=tcp --pages=100 --json
   python3 -m json.tool <"$work/out.log" >/dev/null || fail "it is no JSON"

@@ -17,11 +17,15 @@ absl::StatusOr<std::unique_ptr<Ranks>> JoinLaunch(const Launch& launch) {
                    launch.launcher == "srun" ? ": add --mpi=pmix to srun" : ""));
 }
 
-absl::StatusOr<std::vector<std::string>> GatherText(Ranks& ranks, std::string mine,
+absl::StatusOr<std::vector<std::string>> GatherText(Ranks& ranks, absl::StatusOr<std::string> mine,
                                                     coro::Duration timeout) {
   coro::SteadyClock clock;
   coro::EventLoop loop(clock);
   return loop.Run(ranks.AllGatherText(std::move(mine), coro::After(loop.Now(), timeout)));
+}
+
+absl::Status GiveUp(Ranks& ranks, const absl::Status& why, coro::Duration timeout) {
+  return ranks.has_given() ? why : GatherText(ranks, why, timeout).status();
 }
 
 }  // namespace drydock::apps

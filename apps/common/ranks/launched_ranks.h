@@ -26,10 +26,15 @@ namespace drydock::apps {
 // AllGather: kDeadlineExceeded, kUnavailable, kInternal, with PMIx's words.
 absl::StatusOr<std::unique_ptr<Ranks>> JoinLaunch(const Launch& launch);
 
-// AllGatherText on a loop of its own, for at most `timeout`: blocks. Errors: those of AllGather.
-// REQUIRES: no loop of this thread runs.
-absl::StatusOr<std::vector<std::string>> GatherText(Ranks& ranks, std::string mine,
+// AllGatherText on a loop of its own, for at most `timeout`: blocks. Errors: those of
+// AllGatherText. REQUIRES: no loop of this thread runs.
+absl::StatusOr<std::vector<std::string>> GatherText(Ranks& ranks, absl::StatusOr<std::string> mine,
                                                     coro::Duration timeout);
+
+// For a rank that has failed. If it has given nothing yet, the others wait for it: tells them `why`,
+// as AllGatherText does, for at most `timeout`. Returns `why`. REQUIRES: as GatherText; the others
+// begin with AllGatherText.
+absl::Status GiveUp(Ranks& ranks, const absl::Status& why, coro::Duration timeout);
 
 }  // namespace drydock::apps
 

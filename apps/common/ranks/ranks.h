@@ -37,6 +37,8 @@ class Ranks {
 
   std::size_t rank() const { return rank_; }
   std::size_t size() const { return size_; }
+  // Whether AllGather was called.
+  bool has_given() const { return has_given_; }
 
   // Gives `mine`, and returns when every rank has given: size() entries, which other processes
   // wrote and which have not been checked. All ranks call it equally often. kDeadlineExceeded: a
@@ -44,9 +46,10 @@ class Ranks {
   // protocol. After an error the ranks are apart, and every later call fails. REQUIRES: one call at
   // a time.
   coro::Task<absl::StatusOr<Gathered>> AllGather(std::vector<std::byte> mine, coro::Time deadline);
-  // The same with text.
-  coro::Task<absl::StatusOr<std::vector<std::string>>> AllGatherText(std::string mine,
-                                                                     coro::Time deadline);
+  // The same with text. A rank that cannot go on gives its error, so that no other waits for it: it
+  // gets that error back, and the others get kUnavailable, "rank 2 cannot go on: ...".
+  coro::Task<absl::StatusOr<std::vector<std::string>>> AllGatherText(
+      absl::StatusOr<std::string> mine, coro::Time deadline);
 
  private:
   // As AllGather, of ranks that are together.
@@ -55,6 +58,7 @@ class Ranks {
 
   const std::size_t rank_;
   const std::size_t size_;
+  bool has_given_ = false;
   absl::Status apart_;  // why, once they are
 };
 

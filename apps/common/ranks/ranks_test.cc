@@ -9,11 +9,11 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "drydock/apps/common/ranks/launch.h"
 #include "drydock/apps/common/ranks/launched_ranks.h"
@@ -121,6 +121,30 @@ TEST_F(RanksTest, OneThatDoesNotComeIsMissed) {
   };
   EXPECT_THAT(loop_.Run(play()),
               StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("1 of 3 came in time")));
+}
+
+TEST_F(RanksTest, OneThatCannotGoOnEndsAll) {
+  const auto ranks = MakeLocalRanks(3);
+  std::vector<absl::Status> ends(3);
+  const auto say = [&](std::size_t rank,
+                       absl::StatusOr<std::string> text) -> coro::Task<absl::Status> {
+    const coro::Time never = coro::kNever;
+    const auto all = co_await ranks[rank]->AllGatherText(std::move(text), never);
+    ends[rank] = all.status();
+    co_return absl::OkStatus();
+  };
+  const auto play = [&]() -> coro::Task<absl::Status> {
+    coro::Scope all;
+    all.Spawn(say(0, "here"));
+    all.Spawn(say(1, absl::NotFoundError("no NIC")));
+    all.Spawn(say(2, "here"));
+    co_return co_await all.Join();
+  };
+  EXPECT_THAT(loop_.Run(play()), IsOk());
+  EXPECT_EQ(ends[1], absl::NotFoundError("no NIC"));
+  for (const std::size_t other : {0, 2}) {
+    EXPECT_EQ(ends[other], absl::UnavailableError("rank 1 cannot go on: no NIC"));
+  }
 }
 
 TEST_F(RanksTest, ByTcpSomeKnowTheirRank) {
@@ -369,36 +393,60 @@ TEST(LaunchTest, OneRankIsNoLaunch) {
                    .has_value());
 }
 
-// One of two ranks, whose other one gives "other", or never comes.
+// One of two ranks, whose other one gives some bytes, or never comes.
 class LaunchedRank final : public Ranks {
  public:
-  explicit LaunchedRank(bool other_comes) : Ranks(0, 2), other_comes_(other_comes) {}
+  explicit LaunchedRank(std::optional<std::string> other) : Ranks(0, 2), other_(std::move(other)) {}
+
+  const std::vector<std::vector<std::byte>>& given() const { return given_; }
 
  private:
   coro::Task<absl::StatusOr<Gathered>> Gather(std::vector<std::byte> mine,
                                               coro::Time deadline) override {
-    if (!other_comes_) {
+    given_.push_back(mine);
+    if (!other_.has_value()) {
       co_await coro::SleepUntil(deadline);
       co_return absl::DeadlineExceededError("some did not come in time");
     }
-    const auto other = std::as_bytes(std::span("other", 5));
     Gathered all(2);
     all[0] = std::move(mine);
-    all[1].assign(other.begin(), other.end());
+    all[1] = BytesOf(*other_);
     co_return all;
   }
 
-  const bool other_comes_;
+  const std::optional<std::string> other_;
+  std::vector<std::vector<std::byte>> given_;
 };
 
 TEST(LaunchTest, TextIsGatheredWithoutALoop) {
-  LaunchedRank ranks(/*other_comes=*/true);
+  LaunchedRank ranks("\1other");
   EXPECT_THAT(GatherText(ranks, "mine", 1h), IsOkAndHolds(ElementsAre("mine", "other")));
 }
 
 TEST(LaunchTest, GatheringEndsInTime) {
-  LaunchedRank ranks(/*other_comes=*/false);
+  LaunchedRank ranks(std::nullopt);
   EXPECT_THAT(GatherText(ranks, "mine", 10ms), StatusIs(absl::StatusCode::kDeadlineExceeded));
+}
+
+TEST(LaunchTest, WhatIsNoTextIsRefused) {
+  for (const char* other : {"", "other"}) {
+    LaunchedRank ranks(other);
+    EXPECT_THAT(GatherText(ranks, "mine", 1h),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("rank 1: it gave no text")));
+  }
+}
+
+TEST(LaunchTest, ARankThatGivesUpTellsOthersThatWaitForIt) {
+  const absl::Status why = absl::NotFoundError("no NIC");
+  LaunchedRank waited_for("\1other");
+  EXPECT_EQ(GiveUp(waited_for, why, 1h), why);
+  EXPECT_THAT(waited_for.given(), ElementsAre(BytesOf("\2no NIC")));
+  LaunchedRank met("\1other");
+  EXPECT_THAT(GatherText(met, "mine", 1h), IsOk());
+  EXPECT_EQ(GiveUp(met, why, 1h), why);
+  EXPECT_EQ(met.given().size(), 1u) << "nobody waits for it any more";
+  LaunchedRank alone(std::nullopt);
+  EXPECT_EQ(GiveUp(alone, why, 10ms), why) << "what it has failed with is the news";
 }
 
 TEST(LaunchTest, WithoutPmixOneLineSaysWhatToDo) {
