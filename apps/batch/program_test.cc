@@ -197,6 +197,19 @@ TEST_F(TwoProcessesTest, SenderWithoutReceiver) {
   EXPECT_THAT(end.err, HasSubstr("nobody listens there"));
 }
 
+// Its pages come no more: its receiver says so at once, and does not wait for --timeout.
+TEST_F(TwoProcessesTest, ASenderThatDies) {
+  const std::unique_ptr<Subprocess> receiver = Receive({"--timeout=3600"});
+  absl::StatusOr<std::unique_ptr<Subprocess>> sender =
+      Subprocess::Start(kBatch.Command({"--provider=tcp", address_, "--pages=10000000"}));
+  ASSERT_THAT(sender, IsOk());
+  ASSERT_THAT(receiver->WaitForLine("expects"), IsOk());
+  sender->reset();  // kills it
+  ASSERT_OK_AND_ASSIGN(const ProcessEnd end, receiver->Finish());
+  EXPECT_EQ(end.exit_code, 1) << end;
+  EXPECT_EQ(end.err, "batch: receive: the sender has ended before all pages came\n");
+}
+
 // A peer's bytes are untrusted: one that speaks another protocol is refused, in a line, and the
 // sender still finds its receiver.
 TEST_F(TwoProcessesTest, CallersThatAreNoSenders) {

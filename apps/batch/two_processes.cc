@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "drydock/apps/batch/mover.h"
 #include "drydock/apps/batch/pinning.h"
 #include "drydock/apps/batch/reception.h"
@@ -22,6 +23,7 @@
 #include "drydock/coro/status_macros.h"
 #include "drydock/coro/steady_clock.h"
 #include "drydock/coro/when_all.h"
+#include "drydock/coro/when_any.h"
 #include "drydock/fabric/async/transfer/engine.h"
 #include "drydock/fabric/async/transfer/rail_threads.h"
 
@@ -224,21 +226,24 @@ class Receiver {
       co_await Refuse(peer, ready);
       co_return ready;
     }
+    SayPages("expects");
     Verdict verdict;
-    const absl::Status received = co_await ReceiveAll();
+    std::vector<coro::Task<absl::Status>> ends;
+    ends.push_back(ReceiveAll());
+    ends.push_back(SenderIsGone(peer));
+    const absl::Status received = (co_await coro::WhenAny(std::move(ends))).second;
     verdict.error = std::string(received.message());
     verdict.correct = received.ok() && IsCorrect();
     for (const auto& receiver : receivers_) verdict.duplicates += receiver->duplicates();
-    CO_RETURN_IF_ERROR(co_await SendFrame(peer, verdict.Serialize(), DeadlineOf(own_)));
+    const absl::Status told = co_await SendFrame(peer, verdict.Serialize(), DeadlineOf(own_));
     CO_RETURN_IF_ERROR(received);
+    CO_RETURN_IF_ERROR(told);
     // The sender has its answer, and closes first.
     std::array<std::byte, 1> nothing;
     const auto end = co_await coro::Read(peer, nothing, DeadlineOf(own_));
     static_cast<void>(end);
     if (!verdict.correct) co_return absl::DataLossError("receive: the data is wrong");
-    const Load& load = side_->load();
-    run_.log("received",
-             absl::StrCat(load.total_pages(), " pages, ", FormatBytes(load.total_bytes())));
+    SayPages("received");
     co_return absl::OkStatus();
   }
 
@@ -267,10 +272,25 @@ class Receiver {
     co_return co_await SendFrame(peer, ready.Serialize(), DeadlineOf(own_));
   }
 
+  void SayPages(absl::string_view label) const {
+    const Load& load = side_->load();
+    run_.log(label, absl::StrCat(load.total_pages(), " pages, ", FormatBytes(load.total_bytes())));
+  }
+
   coro::Task<absl::Status> ReceiveAll() {
     std::vector<coro::Task<absl::Status>> tasks;
     for (const auto& receiver : receivers_) tasks.push_back(receiver->Receive(DeadlineOf(own_)));
     co_return co_await ForAll(std::move(tasks));
+  }
+  // A sender keeps its connection until it has its verdict. One whose machine is gone, or cut off,
+  // closes nothing: ReceiveAll gives it up.
+  static coro::Task<absl::Status> SenderIsGone(const coro::Descriptor& peer) {
+    std::array<std::byte, 1> nothing;
+    for (;;) {
+      const absl::StatusOr<std::size_t> read = co_await coro::Read(peer, nothing, coro::kNever);
+      if (!read.ok() || *read == 0) break;
+    }
+    co_return absl::UnavailableError("receive: the sender has ended before all pages came");
   }
   bool IsCorrect() const {
     for (std::size_t gpu = 0; gpu < receivers_.size(); ++gpu) {

@@ -40,9 +40,10 @@ absl::StatusOr<BatchResult> RunSender(const TwoProcessRun& run, const FindReceiv
                                       const Load& load);
 
 // Listens at `at`, says where, serves one sender and returns; `load` says the policy, the threads
-// and the time-out, the sender everything else. kDataLoss: what came is wrong; kDeadlineExceeded:
-// nobody has come, where `announce` has told the sender, or pages are missing; kInvalidArgument: the
-// sender asks for what cannot be.
+// and the time-out, the sender everything else. kDataLoss: what came is wrong; kUnavailable: the
+// sender has closed its connection before all pages came; kDeadlineExceeded: nobody has come, where
+// `announce` has told the sender, or pages are missing; kInvalidArgument: the sender asks for what
+// cannot be.
 absl::Status RunReceiver(const TwoProcessRun& run, const coro::TcpAddress& at, const Load& load);
 
 }  // namespace drydock::apps::batch

@@ -31,9 +31,9 @@ absl::StatusOr<std::unique_ptr<Ranks>> JoinLaunch(const Launch& launch);
 absl::StatusOr<std::vector<std::string>> GatherText(Ranks& ranks, absl::StatusOr<std::string> mine,
                                                     coro::Duration timeout);
 
-// For a rank that has failed. If it has given nothing yet, the others wait for it: tells them `why`,
-// as AllGatherText does, for at most `timeout`. Returns `why`. REQUIRES: as GatherText; the others
-// begin with AllGatherText.
+// For a rank that has failed. If it has given nothing yet, the others wait for it: tells them
+// `why`, as AllGatherText does, for at most `timeout`. Returns `why`. REQUIRES: as GatherText; the
+// others begin with AllGatherText.
 absl::Status GiveUp(Ranks& ranks, const absl::Status& why, coro::Duration timeout);
 
 }  // namespace drydock::apps
