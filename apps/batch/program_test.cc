@@ -207,7 +207,19 @@ TEST_F(TwoProcessesTest, ASenderThatDies) {
   sender->reset();  // kills it
   ASSERT_OK_AND_ASSIGN(const ProcessEnd end, receiver->Finish());
   EXPECT_EQ(end.exit_code, 1) << end;
-  EXPECT_EQ(end.err, "batch: receive: the sender has ended before all pages came\n");
+  EXPECT_THAT(end.err, HasSubstr("batch: receive: the sender has ended before all pages came\n"));
+}
+
+TEST_F(TwoProcessesTest, AReceiverThatDies) {
+  std::unique_ptr<Subprocess> receiver = Receive({"--timeout=3600"});
+  absl::StatusOr<std::unique_ptr<Subprocess>> sender = Subprocess::Start(
+      kBatch.Command({"--provider=tcp", address_, "--pages=10000000", "--timeout=3600"}));
+  ASSERT_THAT(sender, IsOk());
+  ASSERT_THAT(receiver->WaitForLine("expects"), IsOk());
+  receiver.reset();  // kills it
+  ASSERT_OK_AND_ASSIGN(const ProcessEnd end, (*sender)->Finish());
+  EXPECT_EQ(end.exit_code, 1) << end;
+  EXPECT_THAT(end.err, HasSubstr("batch: send: the receiver has ended before it had all pages\n"));
 }
 
 // A peer's bytes are untrusted: one that speaks another protocol is refused, in a line, and the

@@ -18,6 +18,7 @@
 #include "drydock/apps/common/frames.h"
 #include "drydock/apps/common/units.h"
 #include "drydock/coro/epoll_selector.h"
+#include "drydock/coro/event.h"
 #include "drydock/coro/event_loop.h"
 #include "drydock/coro/scope.h"
 #include "drydock/coro/status_macros.h"
@@ -143,29 +144,52 @@ class Sender {
     CO_ASSIGN_OR_RETURN(const coro::Descriptor peer,
                         co_await coro::Connect(io, to, DeadlineOf(load)));
     CO_RETURN_IF_ERROR(co_await Greet(peer));
-    coro::EventLoop& loop = coro::EventLoop::Current();
-    if (load.warm_up) CO_RETURN_IF_ERROR(co_await ForEvery(&PageSender::WarmUp));
-    watch_.Begin(loop.Now());
-    coro::Scope scope;
-    scope.Spawn(watch_.Run(20ms));
-    const absl::Status sent = co_await ForEvery(&PageSender::Send);
-    BatchResult result = watch_.End(loop.Now());
-    scope.Cancel();
-    const absl::Status ended = co_await scope.Join();
-    static_cast<void>(ended);  // cancelled
-    CO_RETURN_IF_ERROR(sent);
-    CO_ASSIGN_OR_RETURN(const std::vector<std::byte> answer,
-                        co_await ReceiveFrame(peer, kMostMessageBytes, DeadlineOf(load)));
-    CO_ASSIGN_OR_RETURN(const Verdict verdict, Verdict::Parse(answer));
-    if (!verdict.error.empty()) {
-      co_return absl::FailedPreconditionError(absl::StrCat("receiver: ", verdict.error));
-    }
-    result.correct = verdict.correct;
-    result.duplicates = verdict.duplicates;
+    BatchResult result;
+    coro::Scope both(coro::OnError::kCancel);
+    both.Spawn(WriteAll(result));
+    both.Spawn(HearVerdict(peer));
+    CO_RETURN_IF_ERROR(co_await both.Join());
+    result.correct = verdict_.correct;
+    result.duplicates = verdict_.duplicates;
     co_return result;
   }
 
  private:
+  // Returns when the receiver has all, and has said so.
+  coro::Task<absl::Status> WriteAll(BatchResult& result) {
+    coro::EventLoop& loop = coro::EventLoop::Current();
+    if (side_.load().warm_up) CO_RETURN_IF_ERROR(co_await ForEvery(&PageSender::WarmUp));
+    watch_.Begin(loop.Now());
+    coro::Scope scope;
+    scope.Spawn(watch_.Run(20ms));
+    const absl::Status sent = co_await ForEvery(&PageSender::Send);
+    result = watch_.End(loop.Now());
+    scope.Cancel();
+    const absl::Status ended = co_await scope.Join();
+    static_cast<void>(ended);  // cancelled
+    CO_RETURN_IF_ERROR(sent);
+    const coro::Time deadline = DeadlineOf(side_.load());
+    const bool heard = co_await heard_.Wait(deadline);
+    if (heard) co_return absl::OkStatus();
+    co_return absl::DeadlineExceededError("send: the receiver has not said in time what came");
+  }
+
+  // The receiver says nothing before, and perhaps before the last page has its completion here.
+  coro::Task<absl::Status> HearVerdict(const coro::Descriptor& peer) {
+    const absl::StatusOr<std::vector<std::byte>> answer =
+        co_await ReceiveFrame(peer, kMostMessageBytes, coro::kNever);
+    if (absl::IsInvalidArgument(answer.status())) co_return answer.status();
+    if (!answer.ok()) {
+      co_return absl::UnavailableError("send: the receiver has ended before it had all pages");
+    }
+    CO_ASSIGN_OR_RETURN(verdict_, Verdict::Parse(*answer));
+    if (!verdict_.error.empty()) {
+      co_return absl::FailedPreconditionError(absl::StrCat("receiver: ", verdict_.error));
+    }
+    heard_.Set();
+    co_return absl::OkStatus();
+  }
+
   coro::Task<absl::Status> Greet(const coro::Descriptor& peer) {
     const Load& load = side_.load();
     Hello hello;
@@ -207,6 +231,8 @@ class Sender {
   const TwoProcessRun& run_;
   Watch watch_;
   std::vector<std::unique_ptr<PageSender>> senders_;
+  Verdict verdict_;
+  coro::Event heard_;
 };
 
 // ---- The receiver ----
