@@ -319,6 +319,37 @@ TEST_F(RanksTest, WhoeverIsNotThereInTime) {
                                              HasSubstr("meet at 127.0.0.1:1: nobody listened")));
 }
 
+// One that ends while it waits for the others counts no more, whether it said its rank or not:
+// whoever is started again takes its place.
+TEST_F(RanksTest, OneThatEndsBeforeAllHaveComeIsWaitedForAgain) {
+  TcpHost host = Host(3);
+  const auto greet = [this](std::uint64_t rank,
+                            coro::TcpAddress at) -> coro::Task<absl::StatusOr<coro::Descriptor>> {
+    const coro::Time deadline = Soon();
+    CO_ASSIGN_OR_RETURN(coro::Descriptor to, co_await coro::Connect(*io_, at, deadline));
+    std::string greeting("\x10\0\0\0DDranks1", 12);
+    greeting.append(reinterpret_cast<const char*>(&rank), sizeof(rank));
+    const std::vector<std::byte> bytes = BytesOf(greeting);
+    CO_RETURN_IF_ERROR(co_await coro::WriteAll(to, bytes, deadline));
+    co_return to;
+  };
+  const auto play = [&]() -> coro::Task<absl::Status> {
+    coro::Scope all;
+    all.Spawn(PlayHost(host));
+    for (const std::uint64_t rank : {std::uint64_t{1}, std::uint64_t{kAnyRank}}) {
+      const coro::TcpAddress at = host.address();
+      CO_ASSIGN_OR_RETURN(coro::Descriptor guest, co_await greet(rank, at));
+      co_await coro::Sleep(20ms);
+      guest.Close();
+      co_await coro::Sleep(20ms);
+    }
+    all.Spawn(PlayGuest(host.address(), 1, 0ms));
+    all.Spawn(PlayGuest(host.address(), kAnyRank, 0ms));
+    co_return co_await all.Join();
+  };
+  EXPECT_THAT(loop_.Run(play()), IsOk());
+}
+
 // A rank whose process ends is told of, by its number.
 TEST_F(RanksTest, OneThatDies) {
   TcpHost host = Host(2);

@@ -1,10 +1,11 @@
 #include "drydock/apps/common/ranks/tcp_ranks.h"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <iostream>
-#include <map>
+#include <list>
 #include <span>
 #include <vector>
 
@@ -114,7 +115,7 @@ class GuestRanks final : public Ranks {
 };
 
 // The connections to rank 0, until all ranks are there. Each is listened to by itself: one that
-// says nothing holds up no other.
+// says nothing holds up no other, and one that ends while it waits is no rank any more.
 class Guests {
  public:
   // Its constructor's arguments outlive it.
@@ -131,22 +132,36 @@ class Guests {
       }
     }
     CO_RETURN_IF_ERROR(failure_);
+    are_complete_ = true;
+    greetings_.Cancel();  // nobody listens to them any more
+    CO_RETURN_IF_ERROR(co_await greetings_.Join());
     std::vector<coro::Descriptor> others;
-    for (std::size_t rank = 1, next = 0; rank < ranks_; ++rank) {
-      const auto it = named_.find(rank);
-      others.push_back(std::move(it == named_.end() ? nameless_[next++] : it->second));
+    for (std::size_t rank = 1; rank < ranks_; ++rank) {
+      auto it = Find(rank);
+      if (it == guests_.end()) it = Find(kAnyRank);
+      others.push_back(std::move(it->connection));
+      guests_.erase(it);
     }
     co_return others;
   }
 
  private:
-  std::size_t count() const { return 1 + named_.size() + nameless_.size(); }
+  struct Guest {
+    std::size_t rank;  // or kAnyRank
+    coro::Descriptor connection;
+  };
+
+  std::size_t count() const { return 1 + guests_.size(); }
+  std::list<Guest>::iterator Find(std::size_t rank) {
+    return std::find_if(guests_.begin(), guests_.end(),
+                        [rank](const Guest& guest) { return guest.rank == rank; });
+  }
 
   coro::Task<absl::Status> Accept(coro::Time deadline) {
     for (;;) {
       absl::StatusOr<coro::Descriptor> guest = co_await coro::Accept(listener_, deadline);
       if (absl::IsDeadlineExceeded(guest.status())) co_return absl::OkStatus();
-      const bool others_are_heard = greetings_.running() > 1;  // besides this task
+      const bool others_are_heard = greetings_.running() > count();  // besides this task, and ranks
       if (absl::IsResourceExhausted(guest.status()) && others_are_heard) {
         co_await coro::Sleep(kRetry);
         continue;
@@ -165,16 +180,20 @@ class Guests {
     if (reader.Number<std::uint64_t>() != kGreeting) co_return absl::OkStatus();
     const auto rank = reader.Number<std::uint64_t>();
     if (count() == ranks_) co_return absl::OkStatus();  // one too many
-    if (rank == kAnyRank) {
-      nameless_.push_back(std::move(guest));
-    } else if (rank == 0 || rank >= ranks_ || named_.count(rank) != 0) {
-      co_return Fail(absl::InvalidArgumentError(absl::StrCat(
-          "meet at ", at_.ToString(), ": a process says that it is rank ", rank,
-          rank != 0 && rank < ranks_ ? ", and another one is" : "", "; there are ", ranks_)));
-    } else {
-      named_.emplace(rank, std::move(guest));
+    const bool is_there = rank != kAnyRank && Find(rank) != guests_.end();
+    if (rank != kAnyRank && (rank == 0 || rank >= ranks_ || is_there)) {
+      co_return Fail(absl::InvalidArgumentError(
+          absl::StrCat("meet at ", at_.ToString(), ": a process says that it is rank ", rank,
+                       is_there ? ", and another one is" : "", "; there are ", ranks_)));
     }
+    const auto it = guests_.insert(guests_.end(), Guest{rank, std::move(guest)});
     changed_.NotifyAll();
+    // It says nothing until it is welcome: an end is its end, and another process may come for it.
+    std::array<std::byte, 1> nothing;
+    const absl::StatusOr<std::size_t> end =
+        co_await coro::Read(it->connection, nothing, coro::kNever);
+    static_cast<void>(end);
+    if (!are_complete_) guests_.erase(it);
     co_return absl::OkStatus();
   }
   absl::Status Fail(const absl::Status& why) {
@@ -186,8 +205,8 @@ class Guests {
   const coro::Descriptor& listener_;
   const coro::TcpAddress& at_;
   const std::size_t ranks_;
-  std::map<std::size_t, coro::Descriptor> named_;
-  std::vector<coro::Descriptor> nameless_;
+  std::list<Guest> guests_;  // in the order in which they came
+  bool are_complete_ = false;
   absl::Status failure_;
   coro::WaitList changed_{"the other ranks"};
   coro::Scope greetings_;

@@ -42,9 +42,10 @@ class TcpHost {
   const coro::TcpAddress& address() const { return address_; }
 
   // Waits for the others. A connection that does not introduce itself as a rank is closed, and the
-  // rank is waited for still, also where such connections have all descriptors of the process.
-  // kDeadlineExceeded: says how many came; kInvalidArgument: two say that
-  // they are the same rank, or one that it is none of these. REQUIRES: called once.
+  // rank is waited for still, also where such connections have all descriptors of the process. So
+  // is a rank whose process ends before all have come: it may be started again. kDeadlineExceeded:
+  // says how many are there; kInvalidArgument: two say that they are the same rank, or one that it
+  // is none of these. REQUIRES: called once.
   coro::Task<absl::StatusOr<std::unique_ptr<Ranks>>> Meet(coro::Time deadline);
 
  private:
