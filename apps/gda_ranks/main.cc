@@ -36,7 +36,8 @@ ABSL_FLAG(std::uint64_t, top_k, 4, "Experts of a token.");
 ABSL_FLAG(std::uint64_t, experts, 8, "Of each rank.");
 ABSL_FLAG(drydock::apps::ByteSize, bytes, {4096}, "Of a token; a multiple of 4.");
 ABSL_FLAG(std::uint64_t, rounds, 20, "Of dispatch and combine, each with other data.");
-ABSL_FLAG(std::uint64_t, count, 0, "Puts of each GPU; 0: 100000, or 2000 on stand-ins.");
+ABSL_FLAG(std::uint64_t, count, 0,
+          "Puts of each GPU, rounded up to whole batches; 0: 100000, or 2000 on stand-ins.");
 ABSL_FLAG(std::uint64_t, pair_bytes, 64 << 20, "Of a transfer between two GPUs; a power of two.");
 ABSL_FLAG(std::string, profile, "p5", "Of the simulated machines.");
 
@@ -272,6 +273,7 @@ absl::StatusOr<int> Run() {
         absl::StrCat("--work=", work, " does not exist: all, puts, signals, moe, pairs"));
   }
   ASSIGN_OR_RETURN(const MoeShape shape, ShapeFromFlags());
+  RETURN_IF_ERROR(InRange("count", absl::GetFlag(FLAGS_count), 0, kMostPuts));
   const std::uint64_t pair_bytes = absl::GetFlag(FLAGS_pair_bytes);
   if (pair_bytes < 8 || (pair_bytes & (pair_bytes - 1)) != 0) {
     return absl::InvalidArgumentError(

@@ -60,7 +60,8 @@ void Add(std::uint64_t operations, std::uint64_t nanoseconds, Rate& rate) {
 absl::StatusOr<Rate> MeasurePuts(const sim::Profile& profile,
                                  const std::vector<gpu::Device*>& devices, const PutWay& way,
                                  std::uint64_t count) {
-  const std::uint64_t each = (count / way.grid.blocks + way.batch - 1) / way.batch * way.batch;
+  const std::uint64_t of_block = (count + way.grid.blocks - 1) / way.grid.blocks;
+  const std::uint64_t each = (of_block + way.batch - 1) / way.batch * way.batch;
   std::vector<Pair> pairs;
   for (std::size_t i = 0; i < devices.size(); ++i) {
     ASSIGN_OR_RETURN(Pair pair,

@@ -30,8 +30,12 @@ struct Rate {
   double per_second = 0;  // operations of all GPUs together
 };
 
-// Each device puts `count` times 64 bytes of host memory to a peer, all at the same time; each pair
-// has NICs and a thread for them of its own. Errors: those of SimRanks; kInternal: a put failed.
+// Of each GPU.
+inline constexpr std::uint64_t kMostPuts = 1'000'000'000'000;
+
+// Each device puts `count` times 64 bytes of host memory to a peer, rounded up to whole batches of
+// every block, all at the same time; each pair has NICs and a thread for them of its own. Errors:
+// those of SimRanks; kInternal: a put failed. REQUIRES: 0 < count <= kMostPuts.
 absl::StatusOr<Rate> MeasurePuts(const sim::Profile& profile,
                                  const std::vector<gpu::Device*>& devices, const PutWay& way,
                                  std::uint64_t count);

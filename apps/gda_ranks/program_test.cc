@@ -40,12 +40,25 @@ TEST(GdaRanksTest, OneIsEnough) {
               AllOf(HasSubstr("dispatch by NICs"), Not(HasSubstr(" no"))));
 }
 
+// Fewer puts than blocks: each block has some to do, so that there is a time to divide.
+TEST(GdaRanksTest, OnePutIsAWholeBatch) {
+  const auto json = nlohmann::json::parse(
+      kRanks.Output({"--device=host", "--gpus=1", "--work=puts", "--count=1", "--json"}));
+  EXPECT_FALSE(json["rows"].empty());
+  for (const auto& row : json["rows"]) {
+    EXPECT_TRUE(row["us"].is_number()) << row;
+    EXPECT_GT(row["operations_per_s"], 0) << row;
+  }
+}
+
 TEST(GdaRanksTest, WhatCannotBeIsRefused) {
   EXPECT_THAT(kRanks.Refusal({"--device=tpu"}), HasSubstr("host, cuda or auto"));
   EXPECT_THAT(kRanks.Refusal({"--device=host", "--work=sleep"}), HasSubstr("puts, signals, moe"));
   EXPECT_THAT(kRanks.Refusal({"--device=host", "--bytes=6"}), HasSubstr("no multiple of 4"));
   EXPECT_THAT(kRanks.Refusal({"--device=host", "--gpus=17"}), HasSubstr("more than 16"));
   EXPECT_THAT(kRanks.Refusal({"--device=host", "--pair-bytes=100"}), HasSubstr("no power of two"));
+  EXPECT_THAT(kRanks.Refusal({"--device=host", "--count=18446744073709551615"}),
+              HasSubstr("--count=18446744073709551615 is not between 0 and 1000000000000"));
   EXPECT_THAT(kRanks.Refusal({"now"}), HasSubstr("unexpected argument 'now'"));
 }
 
