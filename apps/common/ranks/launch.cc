@@ -14,10 +14,12 @@ struct Variables {
   const char* rank;
   const char* size;
 };
-// Slurm's srun(1), "OUTPUT ENVIRONMENT VARIABLES"; Open MPI's mpirun(1), "Exported Environment
-// Variables". SLURM_NTASKS is not asked: batch scripts have it, too.
-constexpr std::array<Variables, 2> kLaunchers = {
+// Slurm's srun(1), "OUTPUT ENVIRONMENT VARIABLES"; those of Hydra, the launcher of MPICH and of
+// Intel MPI; Open MPI's mpirun(1), "Exported Environment Variables". SLURM_NTASKS is not asked:
+// batch scripts have it, too.
+constexpr std::array<Variables, 3> kLaunchers = {
     {{"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
+     {"mpiexec", "PMI_RANK", "PMI_SIZE"},
      {"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}}};
 
 std::optional<std::size_t> Number(const GetVariable& variable, const char* name) {
@@ -31,12 +33,14 @@ std::optional<std::size_t> Number(const GetVariable& variable, const char* name)
 
 std::optional<Launch> FindLaunch(const GetVariable& variable) {
   std::optional<Launch> found;
-  // The innermost launcher has set its variables last, but none says which it is: mpirun in a job
-  // of Slurm starts its daemons by srun, and so comes second here.
+  // The innermost launcher has set its variables last, but none says which it is: the others
+  // start their daemons by srun in a job of Slurm, and so come later here.
   for (const Variables& names : kLaunchers) {
     const std::optional<std::size_t> rank = Number(variable, names.rank);
     const std::optional<std::size_t> size = Number(variable, names.size);
     if (!rank.has_value() || !size.has_value() || *rank >= *size) continue;
+    // srun --mpi=pmi2 sets Hydra's variables, too.
+    if (found.has_value() && found->rank == *rank && found->size == *size) continue;
     found = Launch{names.launcher, *rank, *size, variable("PMIX_NAMESPACE") != nullptr};
   }
   // One rank was started together with nobody: a shell of a job, for example, in which more follow.

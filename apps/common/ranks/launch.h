@@ -1,5 +1,5 @@
 // Whether a launcher started this process as one of several ranks, by its environment: srun of
-// Slurm, mpirun of Open MPI. launched_ranks.h joins them.
+// Slurm, mpirun of Open MPI, mpiexec of MPICH and Intel MPI. launched_ranks.h joins them.
 
 #ifndef DRYDOCK_APPS_COMMON_RANKS_LAUNCH_H_
 #define DRYDOCK_APPS_COMMON_RANKS_LAUNCH_H_
@@ -13,7 +13,7 @@ namespace drydock::apps {
 
 // The launch that the environment describes.
 struct Launch {
-  std::string launcher;  // "srun", "mpirun"
+  std::string launcher;  // "srun", "mpirun", "mpiexec"
   std::size_t rank = 0;
   std::size_t size = 2;   // 2 or more
   bool has_pmix = false;  // otherwise a rank knows its number, and not where the others are

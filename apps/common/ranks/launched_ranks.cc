@@ -12,9 +12,13 @@ namespace drydock::apps {
 
 absl::StatusOr<std::unique_ptr<Ranks>> JoinLaunch(const Launch& launch) {
   if (launch.has_pmix) return JoinByPmix(launch.rank, launch.size);
+  const char* const remedy =
+      launch.launcher == "srun" ? ": add --mpi=pmix to srun"
+      : launch.launcher == "mpiexec"
+          ? ", as MPICH and Intel MPI do: start them by mpirun of Open MPI, or by srun --mpi=pmix"
+          : "";
   return absl::UnimplementedError(
-      absl::StrCat(launch.launcher, " started ", launch.size, " ranks without PMIx",
-                   launch.launcher == "srun" ? ": add --mpi=pmix to srun" : ""));
+      absl::StrCat(launch.launcher, " started ", launch.size, " ranks without PMIx", remedy));
 }
 
 absl::StatusOr<std::vector<std::string>> GatherText(Ranks& ranks, absl::StatusOr<std::string> mine,

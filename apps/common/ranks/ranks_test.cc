@@ -404,6 +404,30 @@ TEST(LaunchTest, ByOpenMpiInAJobOfSlurm) {
   EXPECT_EQ(launch->size, 6u);
 }
 
+TEST(LaunchTest, ByMpich) {
+  const Variables mpich = {{"PMI_RANK", "5"}, {"PMI_SIZE", "8"}};
+  const std::optional<Launch> launch = FindIn(mpich);
+  ASSERT_TRUE(launch.has_value());
+  EXPECT_EQ(launch->launcher, "mpiexec");
+  EXPECT_EQ(launch->rank, 5u);
+  EXPECT_EQ(launch->size, 8u);
+  EXPECT_THAT(JoinLaunch(*launch), StatusIs(absl::StatusCode::kUnimplemented,
+                                            HasSubstr("8 ranks without PMIx, as MPICH and Intel")));
+  // Its daemon, one on each machine of a job of Slurm, was started by srun.
+  Variables in_slurm = mpich;
+  in_slurm.insert({{"SLURM_PROCID", "1"}, {"SLURM_STEP_NUM_TASKS", "2"}});
+  ASSERT_TRUE(FindIn(in_slurm).has_value());
+  EXPECT_EQ(FindIn(in_slurm)->launcher, "mpiexec");
+  EXPECT_EQ(FindIn(in_slurm)->rank, 5u);
+}
+
+TEST(LaunchTest, BySlurmWithTheVariablesOfMpich) {
+  const std::optional<Launch> launch = FindIn(
+      {{"SLURM_PROCID", "1"}, {"SLURM_STEP_NUM_TASKS", "2"}, {"PMI_RANK", "1"}, {"PMI_SIZE", "2"}});
+  ASSERT_TRUE(launch.has_value());
+  EXPECT_EQ(launch->launcher, "srun");
+}
+
 TEST(LaunchTest, NoLauncher) {
   EXPECT_FALSE(FindIn({}).has_value());
   // A batch script is no rank.
