@@ -238,7 +238,7 @@ absl::StatusOr<const sim::explore::Scenario*> ScenarioOf(const sim::explore::Cap
 // What a run of this capsule writes: another file each, and not the capsule, but that `out`, where
 // a capsule goes, may be in its place.
 absl::Status CheckWritten(const std::string& capsule, const std::string& out) {
-  const OutputFile trace = {"trace", absl::GetFlag(FLAGS_trace)};
+  const OutputFile trace = {"trace", PathOfThisRank(absl::GetFlag(FLAGS_trace))};
   const OutputFile picture = {"picture", absl::GetFlag(FLAGS_picture)};
   RETURN_IF_ERROR(CheckOutputs({{"out", out}, picture, trace}));
   RETURN_IF_ERROR(CheckSpares(trace.flag, trace.path, {capsule}));
@@ -457,7 +457,7 @@ absl::Status CheckTrace() {
   }
   if (!one) RETURN_IF_ERROR(RefuseFlags({"trace-data"}, "says how much goes into a trace"));
   const OutputFile out = {"out", absl::GetFlag(FLAGS_out)};
-  const OutputFile trace = {"trace", absl::GetFlag(FLAGS_trace)};
+  const OutputFile trace = {"trace", PathOfThisRank(absl::GetFlag(FLAGS_trace))};
   const std::vector<std::string> read = {absl::GetFlag(FLAGS_faults),
                                          absl::GetFlag(FLAGS_require_covered)};
   RETURN_IF_ERROR(CheckOutputs({out, trace}));

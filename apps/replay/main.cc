@@ -160,7 +160,7 @@ absl::StatusOr<int> Run(const std::vector<std::string>& paths) {
   RETURN_IF_ERROR(CheckFits(capture, fabric));
   std::unique_ptr<TraceRun> trace;
   if (!absl::GetFlag(FLAGS_trace).empty() || !absl::GetFlag(FLAGS_trace_data).empty()) {
-    RETURN_IF_ERROR(CheckSpares("trace", absl::GetFlag(FLAGS_trace), paths));
+    RETURN_IF_ERROR(CheckSpares("trace", PathOfThisRank(absl::GetFlag(FLAGS_trace)), paths));
     RETURN_IF_ERROR(CheckSpares("trace-data", absl::GetFlag(FLAGS_trace_data), paths));
     ASSIGN_OR_RETURN(trace, TraceRun::FromFlags(kUsage.name, /*simulated=*/true, scene.seed));
   }

@@ -235,6 +235,17 @@ TEST(ReplayProgramTest, ACaptureIsNotWrittenOver) {
     EXPECT_THAT(end.err, HasSubstr("is a file that this run reads"));
     EXPECT_EQ(Content(copy), kept);
   }
+  // A rank of a launcher has a name of its own for what it writes.
+  const std::string read = Written("kept.rank1.json", kept);
+  const harness::SubprocessOptions rank = {
+      .environment = {{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "2"}}};
+  const ProcessEnd refused =
+      harness::Subprocess::Run({harness::ProgramPath("DRYDOCK_REPLAY"),
+                                "--trace=" + TemporaryFile("kept.json"), kServer, read},
+                               rank)
+          .value();
+  EXPECT_EQ(refused.exit_code, 2) << refused;
+  EXPECT_EQ(Content(read), kept);
   // Nor is an older trace, when the capture is none.
   const std::string old = Written("old.json", "of yesterday");
   EXPECT_EQ(Replay({"--trace=" + old, Written("other.json", "{}")}).exit_code, 2);
