@@ -249,17 +249,15 @@ absl::StatusOr<int> RunOne(Session& session, Settings settings,
   settings.workload.shape.ranks = static_cast<std::uint32_t>(ranks->size());
   const absl::StatusOr<std::unique_ptr<Member>> member =
       OpenMember(session, loop, settings, ranks->rank());
+  const bool speaks = ranks->rank() == 0;
+  if (speaks && member.ok()) SayLoad(session, settings);
   // A rank that cannot go on holds up no other.
   const auto ready = member.ok() ? absl::StatusOr<std::string>("") : member.status();
   const coro::Time deadline = coro::After(loop.Now(), settings.member.timeout);
   RETURN_IF_ERROR(loop.Run(ranks->AllGatherText(ready, deadline)).status());
-  const bool speaks = ranks->rank() == 0;
   RoundsOptions options;
   options.timeout = settings.member.timeout;
-  if (speaks) {
-    SayLoad(session, settings);
-    options = RoundsOf(session, loop, settings);
-  }
+  if (speaks) options = RoundsOf(session, loop, settings);
   const absl::StatusOr<Results> results = loop.Run(PlayRank(**member, *ranks, std::move(options)));
   session.console().EndProgress();
   RETURN_IF_ERROR(results.status());

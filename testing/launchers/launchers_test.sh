@@ -57,7 +57,7 @@ under_slurm() {
   # Slurm's PMIx plugin ends the step of a rank that is gone.
   expect "srun: a rank that is killed ends the others" 1 0 "Data is correct" \
     srun --quiet --mpi=pmix --nodes=2 --ntasks=3 \
-    bash -c 'if [ "$SLURM_PROCID" = 1 ]; then "$@" & sleep 2; kill -9 $!; else exec "$@"; fi' - \
+    bash -c 'if [ "$SLURM_PROCID" = 1 ]; then "$@" & sleep 5; kill -9 $!; else exec "$@"; fi' - \
     "$alltoall" --provider=tcp --tokens=16 --rounds=1000000 --timeout=230
   grep -qF "load      16 tokens" "$work/out.log" || fail "it had not begun"
   expect "srun: a client that cannot start does not hold up its server" 1 1 "1 of 2 clients were served" \
