@@ -241,11 +241,7 @@ absl::StatusOr<std::unique_ptr<LaunchedPairs>> FindPairs() {
   if (absl::GetFlag(FLAGS_listen) != kListen) {
     return BadInput("--listen is for processes that nobody started together");
   }
-  if (FormFromFlags() == OutputForm::kCsv && launch->size > 2) {
-    return BadInput(absl::StrCat("--csv is one table, and ", launch->size / 2,
-                                 " senders would print one each: take --json, a line for each "
-                                 "sender, or two ranks"));
-  }
+  RETURN_IF_ERROR(CheckOneTable(launch->size / 2, "senders"));
   ASSIGN_OR_RETURN(const coro::Duration timeout, ParseTimeout(absl::GetFlag(FLAGS_timeout)));
   return LaunchedPairs::Join(*launch, timeout);
 }

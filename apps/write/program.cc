@@ -14,9 +14,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "drydock/apps/common/command_line.h"
-#include "drydock/apps/common/ranks/launch.h"
 #include "drydock/apps/common/ranks/launched_ranks.h"
 #include "drydock/apps/common/ranks/ranks.h"
+#include "drydock/apps/common/report/output_flags.h"
 #include "drydock/apps/common/session/session.h"
 #include "drydock/apps/common/session/transfer_report.h"
 #include "drydock/apps/common/units.h"
@@ -29,19 +29,17 @@
 #include "drydock/fabric/async/node.h"
 
 ABSL_FLAG(std::string, completion, "count",
-          "Client: how it knows that all writes arrived. count: every write announces itself, and "
-          "the client counts. last: only the last one does: wrong on EFA, where writes are not "
-          "ordered.");
+          "Client: how it knows that all writes arrived. count: each announces itself. last: only "
+          "the last one does, which is wrong on EFA, where writes are not ordered.");
 ABSL_FLAG(drydock::apps::ByteSize, page_size, {1048576},
           "Client: bytes of a page; divides 16777216.");
 ABSL_FLAG(std::uint64_t, num_pages, 8,
           "Client: pages to transfer into each of the two regions, at most 2037.");
 ABSL_FLAG(std::uint64_t, data_seed, 0xb584035fabe6ce9b,
-          "Client: seed of the random data that is transferred, and of the pages that it goes to.");
+          "Client: seed of the random data, and of the pages that it goes to.");
 ABSL_FLAG(std::uint64_t, clients, 0, "Server: ends after this many transfers; 0 means never.");
 ABSL_FLAG(double, timeout, 10,
-          "Seconds that a client waits for the next write, and a server for the end of one, before "
-          "the other side is given up.");
+          "Seconds that a client waits for the next write, and a server for the end of one.");
 ABSL_FLAG(bool, verbose, false,
           "Also print every region and every write, with its page, its bounds and its immediate.");
 
@@ -104,9 +102,9 @@ void BeginTransfer(Console& console, const RandomFillMessage& request) {
 
 // Serves clients of other processes; returns when it has served so many. `ranks`: null, or those
 // that are its clients.
-absl::StatusOr<int> Serve(Session& session, const Arguments& arguments, const DataPlaces& places,
+absl::StatusOr<int> Serve(Session& session, Arguments arguments, const DataPlaces& places,
                           Ranks* ranks) {
-  ServerOptions options = arguments.server;
+  ServerOptions& options = arguments.server;
   if (ranks != nullptr) {  // they come at once, or they have failed
     options.clients = ranks->size() - 1;
     options.patience = options.write_timeout;
@@ -131,8 +129,13 @@ absl::StatusOr<int> Serve(Session& session, const Arguments& arguments, const Da
   return kExitOk;
 }
 
-// A transfer from the server at arguments.address, or from one beside it.
-absl::StatusOr<int> Fetch(Session& session, Arguments arguments, const DataPlaces& places) {
+// A transfer from the server at arguments.address, or rank 0 of `ranks`, or else one beside it.
+absl::StatusOr<int> Fetch(Session& session, Arguments arguments, const DataPlaces& places,
+                          Ranks* ranks) {
+  if (ranks != nullptr) {
+    ASSIGN_OR_RETURN(const auto said, GatherText(*ranks, "", arguments.client.silence_timeout));
+    ASSIGN_OR_RETURN(arguments.address, fabric::Address::Parse(said.front()));
+  }
   Console& console = session.console();
   arguments.client.log = console.log();
   arguments.client.progress = [&](const Arrival& arrival) {
@@ -163,31 +166,6 @@ absl::StatusOr<int> Fetch(Session& session, Arguments arguments, const DataPlace
   return Report(console, *report, session.scene());
 }
 
-// One rank of a launcher, another one than rank 0.
-absl::StatusOr<int> FetchFromRankZero(Session& session, Arguments arguments,
-                                      const DataPlaces& places, Ranks& ranks) {
-  ASSIGN_OR_RETURN(const std::vector<std::string> addresses,
-                   GatherText(ranks, "", arguments.client.silence_timeout));
-  ASSIGN_OR_RETURN(arguments.address, fabric::Address::Parse(addresses.front()));
-  return Fetch(session, std::move(arguments), places);
-}
-
-// One rank of a launcher: all others are clients of rank 0.
-absl::StatusOr<int> RunRank(Session& session, const Arguments& arguments, const DataPlaces& places,
-                            const Launch& launch) {
-  if (session.console().form() == OutputForm::kCsv && launch.size > 2) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--csv is one table, and ", launch.size - 1,
-        " clients would print one each: take --json, a line for each client, or two ranks"));
-  }
-  ASSIGN_OR_RETURN(const std::unique_ptr<Ranks> ranks, JoinLaunch(launch));
-  const absl::StatusOr<int> result = ranks->rank() == 0
-                                         ? Serve(session, arguments, places, ranks.get())
-                                         : FetchFromRankZero(session, arguments, places, *ranks);
-  if (result.ok()) return result;
-  return GiveUp(*ranks, result.status(), arguments.client.silence_timeout);
-}
-
 absl::StatusOr<int> RunSession(Session& session, const Arguments& arguments,
                                const DataPlaces& places) {
   ASSIGN_OR_RETURN(const Roles roles, session.RolesFor(arguments.address.has_value()));
@@ -195,8 +173,14 @@ absl::StatusOr<int> RunSession(Session& session, const Arguments& arguments,
   if (roles.client || launch.has_value()) {
     RETURN_IF_ERROR(RefuseFlags({"clients"}, "is for a server whose clients are started by hand"));
   }
-  if (roles.client) return Fetch(session, arguments, places);
-  if (launch.has_value()) return RunRank(session, arguments, places, *launch);
+  if (roles.client) return Fetch(session, arguments, places, nullptr);
+  if (launch.has_value()) {  // all ranks are clients of rank 0
+    RETURN_IF_ERROR(CheckOneTable(launch->size - 1, "clients"));
+    ASSIGN_OR_RETURN(const std::unique_ptr<Ranks> ranks, JoinLaunch(*launch));
+    const auto play = ranks->rank() == 0 ? Serve : Fetch;
+    const absl::StatusOr<int> result = play(session, arguments, places, ranks.get());
+    return result.ok() ? result : GiveUp(*ranks, result.status(), arguments.client.silence_timeout);
+  }
   RETURN_IF_ERROR(RefuseFlags({"completion", "data-seed", "num-pages", "page-size"},
                               "is for a client: give its server's address, or --fabric=sim"));
   return Serve(session, arguments, places, nullptr);

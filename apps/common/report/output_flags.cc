@@ -1,7 +1,7 @@
 #include "drydock/apps/common/report/output_flags.h"
 
 #include "absl/flags/flag.h"
-#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 
 ABSL_FLAG(bool, json, false,
           "Print the result as JSON on standard output, and nothing else, for a script.");
@@ -18,5 +18,12 @@ absl::StatusOr<OutputForm> OutputFormFromFlags() {
 }
 
 bool OutputIsForScripts() { return absl::GetFlag(FLAGS_json) || absl::GetFlag(FLAGS_csv); }
+
+absl::Status CheckOneTable(std::size_t printers, absl::string_view name) {
+  if (printers < 2 || !absl::GetFlag(FLAGS_csv)) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--csv is one table, and ", printers, " ", name,
+                   " would print one each: take --json, a line for each of them, or two ranks"));
+}
 
 }  // namespace drydock::apps
