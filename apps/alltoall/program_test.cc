@@ -268,6 +268,21 @@ TEST_P(ProcessesTest, OtherFlagsAreRefused) {
   }
 }
 
+// It tells the others, who would wait for it until --timeout.
+TEST_P(ProcessesTest, ARankThatCannotStartEndsAll) {
+  Launch({"--timeout=60", "--tokens=16", "--machines=3"});
+  ASSERT_OK_AND_ASSIGN(const std::string line, ranks_[0]->WaitForLine("meet"));
+  const std::string address = line.substr(line.find_last_of(' ') + 1);
+  Launch({"--timeout=60", "--tokens=16", "--nic=none", address});
+  Launch({"--timeout=60", "--tokens=16", address});
+  EXPECT_THAT(Finish(1).err, HasSubstr("alltoall: no NIC 'none'"));
+  for (const std::size_t other : {0, 2}) {
+    const ProcessEnd end = Finish(other);
+    EXPECT_EQ(end.exit_code, 1) << end;
+    EXPECT_THAT(end.err, ::testing::ContainsRegex("alltoall: rank [12] cannot go on: no NIC"));
+  }
+}
+
 // Not with shm: a process that is killed inside the provider keeps its spin lock, and its peers
 // wait for it for ever (fabric/libfabric/README.md).
 class KilledRankTest : public ProcessesTest {};

@@ -197,6 +197,16 @@ TEST_F(TwoProcessesTest, SenderWithoutReceiver) {
   EXPECT_THAT(end.err, HasSubstr("nobody listens there"));
 }
 
+// Refused before they meet, so that no rank waits for another.
+TEST_F(TwoProcessesTest, SeveralSendersOfALauncherPrintNoTable) {
+  const harness::SubprocessOptions rank = {
+      .environment = {{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "6"}}};
+  ASSERT_OK_AND_ASSIGN(const ProcessEnd end,
+                       Subprocess::Run(kBatch.Command({"--provider=tcp", "--csv"}), rank));
+  EXPECT_EQ(end.exit_code, 2) << end;
+  EXPECT_THAT(end.err, HasSubstr("3 senders would print one each: take --json, a line for each"));
+}
+
 // Its pages come no more: its receiver says so at once, and does not wait for --timeout.
 TEST_F(TwoProcessesTest, ASenderThatDies) {
   const std::unique_ptr<Subprocess> receiver = Receive({"--timeout=3600"});

@@ -39,7 +39,7 @@ programs() {
     [ -s "$work/$name.rank$rank.prom" ] || fail "$name: no metrics of rank $rank"
   done
   expect "$name: each client of write prints a line of JSON" 0 2 '"correct":true' "$@" 3 "$write" --provider=tcp --json --timeout=60
-  expect "$name: no two clients print CSV" 1 some "take --json, a line for each client" "$@" 3 "$write" --provider=tcp --csv
+  expect "$name: no two clients print CSV" 1 some "take --json, a line for each of them" "$@" 3 "$write" --provider=tcp --csv
   expect "$name: each sender of batch prints a line of JSON" 0 2 '"correct":true' "$@" 4 "$batch" --provider=tcp --gpus=1 --pages=100 --json
   expect "$name: 3 ranks have no pairs" 1 some "pairs need an even number" "$@" 3 "$batch" --provider=tcp
   expect "$name: alltoall on simulated EFA" 0 1 "Data is correct" \
