@@ -5,12 +5,15 @@
 #include <cstdlib>
 
 #include "absl/strings/numbers.h"
+#include "absl/strings/string_view.h"
 
 namespace drydock::apps {
 namespace {
 
+constexpr absl::string_view kHydra = "mpiexec";
+
 struct Variables {
-  const char* launcher;
+  absl::string_view launcher;
   const char* rank;
   const char* size;
 };
@@ -19,7 +22,7 @@ struct Variables {
 // batch scripts have it, too.
 constexpr std::array<Variables, 3> kLaunchers = {
     {{"srun", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
-     {"mpiexec", "PMI_RANK", "PMI_SIZE"},
+     {kHydra, "PMI_RANK", "PMI_SIZE"},
      {"mpirun", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"}}};
 
 std::optional<std::size_t> Number(const GetVariable& variable, const char* name) {
@@ -40,8 +43,10 @@ std::optional<Launch> FindLaunch(const GetVariable& variable) {
     const std::optional<std::size_t> size = Number(variable, names.size);
     if (!rank.has_value() || !size.has_value() || *rank >= *size) continue;
     // srun --mpi=pmi2 sets Hydra's variables, too.
-    if (found.has_value() && found->rank == *rank && found->size == *size) continue;
-    found = Launch{names.launcher, *rank, *size, variable("PMIX_NAMESPACE") != nullptr};
+    const bool is_same = found.has_value() && found->rank == *rank && found->size == *size;
+    if (is_same && names.launcher == kHydra) continue;
+    found =
+        Launch{std::string(names.launcher), *rank, *size, variable("PMIX_NAMESPACE") != nullptr};
   }
   // One rank was started together with nobody: a shell of a job, for example, in which more follow.
   if (found.has_value() && found->size == 1) return std::nullopt;

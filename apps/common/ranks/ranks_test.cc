@@ -402,6 +402,13 @@ TEST(LaunchTest, ByOpenMpiInAJobOfSlurm) {
   EXPECT_EQ(launch->launcher, "mpirun");
   EXPECT_EQ(launch->rank, 5u);
   EXPECT_EQ(launch->size, 6u);
+  // As many ranks as daemons, one on each machine.
+  const std::optional<Launch> alike = FindIn({{"SLURM_PROCID", "1"},
+                                              {"SLURM_STEP_NUM_TASKS", "2"},
+                                              {"OMPI_COMM_WORLD_RANK", "1"},
+                                              {"OMPI_COMM_WORLD_SIZE", "2"}});
+  ASSERT_TRUE(alike.has_value());
+  EXPECT_EQ(alike->launcher, "mpirun");
 }
 
 TEST(LaunchTest, ByMpich) {
