@@ -43,10 +43,12 @@ std::optional<Launch> FindLaunch(const GetVariable& variable) {
     const std::optional<std::size_t> size = Number(variable, names.size);
     if (!rank.has_value() || !size.has_value() || *rank >= *size) continue;
     // srun --mpi=pmi2 sets Hydra's variables, too.
+    const bool is_hydra = names.launcher == kHydra;
     const bool is_same = found.has_value() && found->rank == *rank && found->size == *size;
-    if (is_same && names.launcher == kHydra) continue;
-    found =
-        Launch{std::string(names.launcher), *rank, *size, variable("PMIX_NAMESPACE") != nullptr};
+    if (is_same && is_hydra) continue;
+    // In a job of Slurm, Hydra's ranks have the variables of its daemons' PMIx: it is not theirs.
+    const bool has_pmix = !is_hydra && variable("PMIX_NAMESPACE") != nullptr;
+    found = Launch{std::string(names.launcher), *rank, *size, has_pmix};
   }
   // One rank was started together with nobody: a shell of a job, for example, in which more follow.
   if (found.has_value() && found->size == 1) return std::nullopt;

@@ -422,10 +422,12 @@ TEST(LaunchTest, ByMpich) {
                                             HasSubstr("8 ranks without PMIx, as MPICH and Intel")));
   // Its daemon, one on each machine of a job of Slurm, was started by srun.
   Variables in_slurm = mpich;
-  in_slurm.insert({{"SLURM_PROCID", "1"}, {"SLURM_STEP_NUM_TASKS", "2"}});
+  in_slurm.insert(
+      {{"SLURM_PROCID", "1"}, {"SLURM_STEP_NUM_TASKS", "2"}, {"PMIX_NAMESPACE", "slurm.pmix.1.0"}});
   ASSERT_TRUE(FindIn(in_slurm).has_value());
   EXPECT_EQ(FindIn(in_slurm)->launcher, "mpiexec");
   EXPECT_EQ(FindIn(in_slurm)->rank, 5u);
+  EXPECT_FALSE(FindIn(in_slurm)->has_pmix) << "that is the daemon's";
 }
 
 TEST(LaunchTest, BySlurmWithTheVariablesOfMpich) {
