@@ -34,8 +34,8 @@ struct TwoProcessRun {
 using FindReceiver = std::function<absl::StatusOr<coro::TcpAddress>()>;
 
 // Opens what it needs, asks where the receiver is, and writes to it. kUnavailable: there is no
-// receiver, or it has closed its connection; kFailedPrecondition: the receiver refuses, or could not do its part; others as
-// `find_receiver` and the engine.
+// receiver, or it has closed its connection; kFailedPrecondition: the receiver refuses, or could
+// not do its part; others as `find_receiver` and the engine.
 absl::StatusOr<BatchResult> RunSender(const TwoProcessRun& run, const FindReceiver& find_receiver,
                                       const Load& load);
 

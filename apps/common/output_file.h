@@ -18,9 +18,9 @@
 namespace drydock::apps {
 
 // The file that this process writes where a flag names `path`. Ranks of one launcher
-// (ranks/launch.h) are given the same flags: each has a file of its own, rank 3 "run.rank3.html" for
-// "run.html". A device, a pipe, a file that is open already (/dev/stdout, /proc/self/fd/3) and the
-// file of a process that was started alone are `path` itself.
+// (ranks/launch.h) are given the same flags: each has a file of its own, rank 3 "run.rank3.html"
+// for "run.html". A device, a pipe, a file that is open already (/dev/stdout, /proc/self/fd/3) and
+// the file of a process that was started alone are `path` itself.
 std::string PathOfThisRank(const std::string& path);
 
 // Whether `path` could be written now, as far as can be told without touching it. kInvalidArgument

@@ -459,7 +459,7 @@ TEST(DoctorTest, TransfersInSharedMemoryAreOnByANumberAlone) {
   for (const char* on : {"1", "0x1"}) EXPECT_EQ(severity(on), Severity::kWarning) << on;
 }
 
-// FI_EFA_USE_DEVICE_RDMA: guides set it for p4d, and job scripts take it to machines of other types.
+// FI_EFA_USE_DEVICE_RDMA: guides set it for p4d, and job scripts take it to other machines.
 TEST(DoctorTest, WhatLibfabricAbortsForIsReadAsItReadsIt) {
   for (const auto& [profile, words, severity] :
        {std::tuple("c5n", "FI_EFA_USE_DEVICE_RDMA=1", Severity::kCannot),

@@ -13,8 +13,8 @@ namespace {
 constexpr std::uint64_t kIpcLock = std::uint64_t{1} << 14;  // linux/capability.h: CAP_IPC_LOCK
 
 // Of the user namespace in which the machine began: it has all users. The kernel asks for the
-// capability there (Linux drivers/infiniband/core/umem.c, capable()); who is root of a later one, as
-// in a container that no root has started, has it in that one alone.
+// capability there (Linux drivers/infiniband/core/umem.c, capable()); who is root of a later one,
+// as in a container that no root has started, has it in that one alone.
 bool IsInFirstUserNamespace(const MachineFacts& machine) {
   const auto map = machine.files.Read(machine.process + "/uid_map");
   if (!map.ok()) return true;  // of a kernel without them

@@ -95,8 +95,8 @@ bool MayUseNoHugePage(const MachineFacts& machine) {
   return false;
 }
 
-// `size`: of the pages that vm.nr_hugepages and libfabric mean. As many of 512 MiB, the size on some
-// 64-bit Arm systems, or of 1 GiB would take all of the memory.
+// `size`: of the pages that vm.nr_hugepages and libfabric mean. As many of 512 MiB, the size on
+// some 64-bit Arm systems, or of 1 GiB would take all of the memory.
 std::string HugePagesFix(const std::string& size) {
   if (size != "2048 kB") {
     return absl::StrCat(
