@@ -13,17 +13,9 @@
 #include <thread>
 
 #include "drydock/sim/verbs/testing/end.h"
+#include "drydock/testing/harness/sanitizer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define DRYDOCK_SANITIZED 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define DRYDOCK_SANITIZED 1
-#endif
 
 namespace drydock::sim_testing {
 namespace {
@@ -56,9 +48,7 @@ void WriteInto(End& writer, End& target, const Mapped& mapped) {
 class LostMemoryTest : public ::testing::Test {
  protected:
   void SetUp() override {
-#ifdef DRYDOCK_SANITIZED
-    GTEST_SKIP() << "the sanitizer explains it in its own words";
-#endif
+    if (harness::kSanitized) GTEST_SKIP() << "the sanitizer explains it in its own words";
     GTEST_FLAG_SET(death_test_style, "threadsafe");
   }
 };

@@ -6,16 +6,8 @@
 #include <memory>
 #include <vector>
 
+#include "drydock/testing/harness/sanitizer.h"
 #include "gtest/gtest.h"
-
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define DRYDOCK_SANITIZED 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define DRYDOCK_SANITIZED 1
-#endif
 
 namespace drydock::sim {
 namespace {
@@ -40,9 +32,7 @@ long PageFaults() {
 }
 
 TEST(FreedMemoryTest, StaysWithTheProcess) {
-#ifdef DRYDOCK_SANITIZED
-  GTEST_SKIP() << "a sanitizer has a heap of its own";
-#endif
+  if (harness::kSanitized) GTEST_SKIP() << "a sanitizer has a heap of its own";
   KeepFreedMemory();
   TakeAndFree();
   const long before = PageFaults();
