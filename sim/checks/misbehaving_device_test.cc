@@ -14,8 +14,11 @@
 #include "drydock/fabric/efa_queue/wqe.h"
 #include "drydock/fabric/memory.h"
 #include "drydock/sim/checks/memory_checks.h"
+#include "drydock/sim/device/completion_ring.h"
+#include "drydock/sim/device/device_events.h"
 #include "drydock/sim/device/nic_state.h"
 #include "drydock/sim/device/operation_table.h"
+#include "drydock/sim/device/posted.h"
 #include "drydock/sim/device/queue_pair.h"
 #include "drydock/sim/events/timeline.h"
 #include "drydock/sim/memory/memory_bus.h"
@@ -43,6 +46,7 @@ struct Device {
   MemoryChecks checks{log, bus};
   OperationTable operations;
   NicState nic{0, 0, "machine/nic", Gid{}, profile, RandomStream(1, Subsystem::kKeys, 0, 0)};
+  CompletionRing ring{2, 1, 8};
   QueuePair& queue_pair = OpenQueuePair(3, 7, kDomain);
   ReceiveWork receive;
 
@@ -78,12 +82,12 @@ struct Device {
     work.request_id = id;
     work.operation = fabric::efa_queue::Operation::kWrite;
     work.segment_count = 1;
-    checks.OnPosted(queue_pair, work, OperationKind::kWrite, 0);
+    checks.OnPosted(queue_pair, work, {.kind = OperationKind::kWrite}, 0);
   }
   void PostReceive(std::uint16_t id) {
     fabric::efa_queue::ReceiveWork work;
     work.request_id = id;
-    checks.OnReceivePosted(queue_pair, work);
+    checks.OnReceivePosted(queue_pair, work, {.kind = OperationKind::kReceive});
   }
   // The device has fetched the request, and is not done with it.
   Operation& Fetch(std::uint16_t id) {
@@ -98,10 +102,11 @@ struct Device {
   }
   void Report(std::uint16_t id, bool kept = true) {
     checks.OnReported(
-        nic, {.request_id = id, .queue_pair = queue_pair.number, .kind = OperationKind::kWrite},
-        kept);
+        nic, ring,
+        {.request_id = id, .queue_pair = queue_pair.number, .kind = OperationKind::kWrite},
+        kept ? EntryFate::kWritten : EntryFate::kWithheld);
   }
-  void Read(std::uint16_t id) { checks.OnCompletionRead(queue_pair, false, id); }
+  void Read(std::uint16_t id) { checks.OnCompletionRead(queue_pair, false, id, /*status=*/0); }
   void Complete(std::uint16_t id) {
     Report(id);
     Read(id);
@@ -244,7 +249,7 @@ const std::vector<Case> kConservation = {
      [](Device& d) {
        d.PostReceive(2);
        d.receive.request_id = 2;
-       d.checks.OnReceiveTaken(d.queue_pair, d.receive);
+       d.checks.OnReceiveTaken(d.nic, d.queue_pair, d.receive);
        d.Audit();
      }},
     {"ReceiveIsLeft", kRight,
