@@ -7,16 +7,13 @@
 
 namespace drydock::sim {
 
-// Thread-safe. Does not keep a second thread out: it only detects it. Two that come within the same
-// few cycles may both pass unseen, for a look and a store are not one step: a program that lets two
-// in at all does so again, and a locked exchange in each call would cost it a tenth of a write.
+// Thread-safe. Does not keep a second thread out: it only detects it.
 class OneThread {
  public:
   // The calling thread enters. False: another thread is inside, and nothing changes.
   bool Enter() {
-    const char* const inside = user_.load(std::memory_order_relaxed);
-    if (inside == nullptr) user_.store(Me(), std::memory_order_relaxed);
-    return inside == nullptr || inside == Me();
+    const char* inside = nullptr;
+    return user_.compare_exchange_strong(inside, Me(), std::memory_order_relaxed) || inside == Me();
   }
   // The thread that was inside has left.
   void Leave() { user_.store(nullptr, std::memory_order_relaxed); }
