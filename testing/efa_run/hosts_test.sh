@@ -19,7 +19,8 @@ make_computers 4
 at() { on_computer "$1" "$efa_run" --network=tcp://10.77.0.1:7471 --key="$work/key$1" --nics=1 "${@:2}"; }
 copy_key() { for i in 2 3 4; do cp "$work/key1" "$work/key$i"; done; }  # as scp would
 
-# pingpong NAME FROM TO PORT: a client on FROM and a server on TO.
+# pingpong NAME FROM TO PORT: a client on FROM and a server on TO. PORT is under 32768: the kernel gives those above to
+# connections, those of the simulated network among them.
 pingpong() {
   local server attempt
   at "$3" --quiet fi_pingpong -p efa -e rdm -c -B "$4"
@@ -67,11 +68,11 @@ refused "nobody else's to read" 3
 chmod 600 "$work/key3"
 
 echo "== two computers"
-pingpong two 2 1 48001
+pingpong two 2 1 8001
 echo "== four computers, all at once, and two processes of one of them"
 pids=()
 for pair in 1:2 2:3 3:4 4:1 3:3; do
-  pingpong "four-$pair" "${pair%:*}" "${pair#*:}" "$((48010 + ${#pids[@]}))" &
+  pingpong "four-$pair" "${pair%:*}" "${pair#*:}" "$((8010 + ${#pids[@]}))" &
   pids+=($!)
 done
 for pid in "${pids[@]}"; do wait "$pid" || fail "one of four"; done
@@ -105,10 +106,10 @@ echo "== a cable that is pulled, and put back"
 conversation cut
 ip link set port2 down
 ends_unresponsive cut
-pingpong others 3 4 48030  # who does not notice
+pingpong others 3 4 8030  # who does not notice
 sleep 5                    # longer than anybody waits for a sign of life
 ip link set port2 up
-pingpong back 3 2 48031  # new ones
+pingpong back 3 2 8031  # new ones
 # The one that was cut off is there as before.
 at 3 "$far_peer" "$(second_word "$work/cut-target.log" address)"
 "${line[@]}" >"$work/again.log" 2>&1 &
