@@ -1,8 +1,10 @@
 #include "drydock/sim/world/freed_memory.h"
 
+#include <malloc.h>
 #include <sys/resource.h>
 
 #include <cstddef>
+#include <cstdlib>
 #include <memory>
 #include <vector>
 
@@ -31,9 +33,21 @@ long PageFaults() {
   return usage.ru_minflt;
 }
 
-TEST(FreedMemoryTest, StaysWithTheProcess) {
+// Whether so many bytes have a mapping of their own, which goes when they are freed.
+bool IsMapped(std::size_t bytes) {
+  const std::size_t before = mallinfo2().hblks;
+  const std::unique_ptr<void, decltype(&std::free)> memory(std::malloc(bytes), &std::free);
+  EXPECT_NE(memory, nullptr);
+  return mallinfo2().hblks > before;
+}
+
+TEST(FreedMemoryTest, StaysWithTheProcessFromTheSecondWorldOn) {
   if (harness::kSanitized) GTEST_SKIP() << "a sanitizer has a heap of its own";
-  KeepFreedMemory();
+  constexpr std::size_t kMiB = 1 << 20;
+  KeepFreedMemoryFromTheSecondWorld();
+  EXPECT_TRUE(IsMapped(8 * kMiB));  // glibc's own way
+  KeepFreedMemoryFromTheSecondWorld();
+  EXPECT_FALSE(IsMapped(16 * kMiB));
   TakeAndFree();
   const long before = PageFaults();
   TakeAndFree();

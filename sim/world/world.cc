@@ -29,7 +29,7 @@ World::World(std::uint64_t seed, const Profile& profile, const WorldOptions& opt
       checks_(std::make_unique<Checks>(timeline_, deferred_, operations_, bus_)) {
   const bool is_virtual = options.clock == ClockKind::kVirtual;
   if (is_virtual) {
-    KeepFreedMemory();  // a process that has one such world mostly has many
+    KeepFreedMemoryFromTheSecondWorld();
     observers_.Add(*log_writer_);
     checks_->WatchOwners();
   }

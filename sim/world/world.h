@@ -76,7 +76,8 @@ struct WorldOptions {
 // On the machine's clock, and nothing takes longer than the simulator needs for it.
 inline constexpr WorldOptions kAsFastAsItGoes{.clock = ClockKind::kReal, .delays = false};
 
-// Not thread-safe. Outlives every fabric that was opened on it.
+// Not thread-safe. Outlives every fabric that was opened on it. A process that makes several worlds
+// in virtual time keeps the memory that they free (freed_memory.h).
 class World final : public coro::Clock {
  public:
   // `profile` outlives the world.
