@@ -1,16 +1,19 @@
 #include "drydock/apps/common/ranks/ranks.h"
 
+#include <cstddef>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "drydock/coro/status_macros.h"
+#include "drydock/fabric/printable.h"
 
 namespace drydock::apps {
 namespace {
 
 constexpr std::byte kText{1};
 constexpr std::byte kError{2};
+constexpr std::size_t kMostErrorBytes = 500;  // of another rank's error, in a line of this one
 
 }  // namespace
 
@@ -40,11 +43,12 @@ coro::Task<absl::StatusOr<std::vector<std::string>>> Ranks::AllGatherText(
       co_return absl::InvalidArgumentError(
           absl::StrCat("hear of rank ", rank, ": it gave no text"));
     }
-    std::string text(reinterpret_cast<const char*>(given.data()) + 1, given.size() - 1);
+    const absl::string_view text(reinterpret_cast<const char*>(given.data()) + 1, given.size() - 1);
     if (given[0] == kError) {
-      co_return absl::UnavailableError(absl::StrCat("rank ", rank, " cannot go on: ", text));
+      co_return absl::UnavailableError(
+          absl::StrCat("rank ", rank, " cannot go on: ", fabric::Printable(text, kMostErrorBytes)));
     }
-    texts.push_back(std::move(text));
+    texts.emplace_back(text);
   }
   co_return texts;
 }

@@ -500,6 +500,14 @@ TEST(LaunchTest, WhatIsNoTextIsRefused) {
   }
 }
 
+// Another process wrote it: it steers no terminal, and fills no screen.
+TEST(LaunchTest, AnotherRanksErrorIsOneLine) {
+  LaunchedRank ranks("\2no\nNIC \x1b[2J" + std::string(10000, 'x'));
+  const absl::Status error = GatherText(ranks, "mine", 1h).status();
+  EXPECT_THAT(error.message(), HasSubstr("rank 1 cannot go on: no?NIC ?[2Jxxx"));
+  EXPECT_LT(error.message().size(), 600u);
+}
+
 TEST(LaunchTest, ARankThatGivesUpTellsOthersThatWaitForIt) {
   const absl::Status why = absl::NotFoundError("no NIC");
   LaunchedRank waited_for("\1other");
