@@ -43,8 +43,8 @@ std::string ProviderFor(const MachineFacts& machine) {
     return copy != nullptr && copy->version.has_value() && *copy->version < release;
   };
   const bool writes = machine.profile == nullptr || machine.profile->device.rdma_write;
-  const bool direct = writes && !is_before(LoadedCopy(machine.libfabric), {2, 1, 0}) &&
-                      !is_before(LoadedCopy(machine.libefa), {46, 0, 0});
+  const bool direct = writes && !is_before(LoadedCopy(machine.libfabric), kFirstWithEfaDirect) &&
+                      !is_before(LoadedCopy(machine.libefa), kFirstWithRdmaWrite);
   return direct ? "--provider=efa-direct" : "--provider=efa";
 }
 

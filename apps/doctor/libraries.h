@@ -31,6 +31,11 @@ struct LibraryCopy {
 std::vector<LibraryCopy> FindLibrary(const SystemFiles& files, absl::string_view library_path,
                                      absl::string_view name);
 
+// The first release of libfabric with the fabric efa-direct, and of rdma-core whose provider `efa`
+// writes by RDMA: library_checks.cc says where these come from.
+inline constexpr Version kFirstWithEfaDirect{2, 1, 0};
+inline constexpr Version kFirstWithRdmaWrite{46, 0, 0};
+
 // The first with `by_loader`; null if there is none.
 const LibraryCopy* LoadedCopy(const std::vector<LibraryCopy>& copies);
 

@@ -16,7 +16,6 @@
 namespace drydock::apps::doctor {
 namespace {
 
-constexpr Version kRdmaWriteRdmaCore{46, 0, 0};
 constexpr char kRdmaCoreFix[] =
     "install rdma-core (Debian: apt-get install libibverbs1 ibverbs-providers), or the EFA "
     "installer's, which is newer";
@@ -54,7 +53,7 @@ void CheckRdmaCore(const MachineFacts& machine, Findings& findings) {
   } else if (verbs->elf.symbols.count("ibv_reg_dmabuf_mr") == 0) {
     findings.Warning("rdma-core", absl::StrCat(what, ": no ibv_reg_dmabuf_mr, which came with 34"),
                      kRdmaCoreFix);
-  } else if (efa->version.has_value() && *efa->version < kRdmaWriteRdmaCore) {
+  } else if (efa->version.has_value() && *efa->version < kFirstWithRdmaWrite) {
     findings.Warning("rdma-core",
                      absl::StrCat(what,
                                   ": no RDMA write, which came with 46; libfabric makes "
@@ -79,7 +78,7 @@ std::vector<std::string> LackingIn(const Version& version) {
   std::vector<std::string> lacking;
   if (version < Version{1, 18, 0}) lacking.emplace_back("RDMA of the device by default (1.18)");
   if (version < Version{1, 20, 0}) lacking.emplace_back("dmabuf (1.20)");
-  if (version < Version{2, 1, 0}) lacking.emplace_back("efa-direct (2.1)");
+  if (version < kFirstWithEfaDirect) lacking.emplace_back("efa-direct (2.1)");
   if (version < Version{2, 3, 0}) lacking.emplace_back("transfers that a GPU starts (2.3)");
   return lacking;
 }
