@@ -7,7 +7,8 @@
 namespace drydock::sim {
 
 std::uint64_t QueueChecks::ReadsOf(const CompletionRing& ring) const {
-  return ring.serial() < queues_.size() ? queues_[ring.serial()].reads : 0;
+  const Watched* watched = Find(ring);
+  return watched == nullptr ? 0 : watched->reads;
 }
 
 void QueueChecks::OnQueueOpened(const CompletionRing& ring, std::uint32_t domain) {
@@ -18,7 +19,8 @@ void QueueChecks::OnQueueOpened(const CompletionRing& ring, std::uint32_t domain
 
 void QueueChecks::OnQueueClosing(const NicState& nic, const CompletionRing& ring, bool unread,
                                  std::uint32_t unacknowledged) {
-  if (unread && ring.serial() < queues_.size() && ReadsOf(ring) == 0) {
+  const Watched* watched = Find(ring);
+  if (unread && watched != nullptr && watched->reads == 0) {
     log_.Add(Check::kUnreadCompletions, nic.name, ring.number(), [&] {
       return absl::StrCat("completion queue ", ring.number(),
                           " had completions, and nobody ever looked into it: what its requests "
@@ -35,11 +37,11 @@ void QueueChecks::OnQueueClosing(const NicState& nic, const CompletionRing& ring
 }
 
 void QueueChecks::OnPolling(const CompletionRing& ring) {
-  if (ring.serial() >= queues_.size()) return;
-  Watched& watched = queues_[ring.serial()];
-  ++watched.reads;
-  ++domain_reads_[watched.domain];
-  watched.service.Read();
+  Watched* watched = Find(ring);
+  if (watched == nullptr) return;
+  ++watched->reads;
+  ++domain_reads_[watched->domain];
+  watched->service.Read();
 }
 
 void QueueChecks::OnReported(const NicState& nic, const CompletionRing& ring,
@@ -55,9 +57,9 @@ void QueueChecks::OnReported(const NicState& nic, const CompletionRing& ring,
     });
   }
   if (fate == EntryFate::kWithheld) return;
-  if (ring.serial() >= queues_.size() || ring.mapped()) return;
-  Watched& watched = queues_[ring.serial()];
-  if (!watched.service.Arrived(log_.Now(), domain_reads_[watched.domain])) return;
+  Watched* watched = Find(ring);
+  if (watched == nullptr || ring.mapped()) return;
+  if (!watched->service.Arrived(log_.Now(), domain_reads_[watched->domain])) return;
   log_.Add(Check::kCompletionQueueService, nic.name, ring.number(), [&] {
     return absl::StrCat("completion queue ", ring.number(), " has had entries for more than ",
                         QueueService::kPatience / std::chrono::seconds(1),

@@ -38,6 +38,14 @@ class QueueChecks final : public Observer {
     std::uint32_t domain = 0;  // index in domain_reads_
   };
 
+  // Null: another driver's, which has not said that it opened it.
+  const Watched* Find(const CompletionRing& ring) const {
+    return ring.serial() < queues_.size() ? &queues_[ring.serial()] : nullptr;
+  }
+  Watched* Find(const CompletionRing& ring) {
+    return const_cast<Watched*>(static_cast<const QueueChecks*>(this)->Find(ring));
+  }
+
   FindingLog& log_;
   std::vector<Watched> queues_;              // index = CompletionRing::serial
   std::vector<std::uint64_t> domain_reads_;  // looks into queues of a driver's domain, by number
