@@ -42,7 +42,7 @@ class Checks final : public Observer {
          const MemoryBus& bus)
       : timeline_(timeline), deferred_(deferred), operations_(operations), memory_(log_, bus) {}
 
-  // All of them listen from now on. `observers` tells nothing more when this goes.
+  // All of them listen from now on. REQUIRES: `observers` tells nothing any more when this goes.
   void AddTo(Observers& observers);
   // EndpointChecks::WatchOwners.
   void WatchOwners() { endpoints_.WatchOwners(); }

@@ -18,7 +18,8 @@
 
 namespace drydock::sim {
 
-// The NIC's report of one work request.
+// The NIC's report of one work request. address_handle and source_queue_pair, neighbours in the
+// entry, are apart here: GCC would copy both in one piece, which waits until they are written.
 struct DeviceCompletion {
   std::uint16_t request_id = 0;  // as posted; undefined when unsolicited
   std::uint16_t queue_pair = 0;  // ours
