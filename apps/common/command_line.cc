@@ -91,6 +91,12 @@ absl::StatusOr<int> ParseFlag(absl::string_view argument, const std::string* nex
   return 2;
 }
 
+// An OptionalText that stands alone has the same text as one that is not there.
+bool IsGiven(const absl::CommandLineFlag& flag) {
+  if (flag.IsOfType<OptionalText>()) return flag.TryGet<OptionalText>()->given;
+  return flag.CurrentValue() != flag.DefaultValue();
+}
+
 // A long help text, broken into lines and indented.
 std::string Wrapped(absl::string_view text, absl::string_view indent) {
   constexpr std::size_t kWidth = 96;
@@ -141,9 +147,7 @@ absl::StatusOr<std::vector<std::string>> ParseFlags(const std::vector<std::strin
 std::vector<std::string> FlagsGiven() {
   std::vector<std::string> given;
   for (const auto& [name, flag] : absl::GetAllFlags()) {
-    if (IsOurs(*flag) && flag->CurrentValue() != flag->DefaultValue()) {
-      given.push_back(Shown(*flag));
-    }
+    if (IsOurs(*flag) && IsGiven(*flag)) given.push_back(Shown(*flag));
   }
   std::sort(given.begin(), given.end());
   return given;

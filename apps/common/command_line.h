@@ -44,7 +44,8 @@ std::string AbslUnparseFlag(const OptionalText& value);
 // flag, a value that its type refuses, or one dash where two belong.
 absl::StatusOr<std::vector<std::string>> ParseFlags(const std::vector<std::string>& arguments);
 
-// Our flags that have another value than their default, as pages write them ("page-size"), sorted.
+// Our flags that have another value than their default, as pages write them ("page-size"), sorted;
+// an OptionalText, too, that stands alone.
 std::vector<std::string> FlagsGiven();
 
 // kInvalidArgument when one of `flags` is given: "--vary goes with --search only" for that `why`.

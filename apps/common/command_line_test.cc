@@ -19,6 +19,7 @@ ABSL_FLAG(std::string, target, "", "Who.");
 ABSL_FLAG(bool, loud, false, "Say more.");
 ABSL_FLAG(double, share, 0.5, "How much.");
 ABSL_FLAG(std::string, two_words, "", "What.");
+ABSL_FLAG(drydock::apps::OptionalText, alone, {}, "May stand alone.");
 
 namespace drydock::apps {
 namespace {
@@ -89,6 +90,10 @@ TEST_F(CommandLineTest, TellsWhichFlagsWereGiven) {
   EXPECT_THAT(FlagsGiven(), ElementsAre());
   ASSERT_TRUE(ParseFlags({"--two-words=a", "--loud"}).ok());
   EXPECT_THAT(FlagsGiven(), ElementsAre("loud", "two-words"));
+  ASSERT_TRUE(ParseFlags({"--alone"}).ok());
+  EXPECT_THAT(FlagsGiven(), ElementsAre("alone", "loud", "two-words"));
+  EXPECT_THAT(AcceptFlags("--loud", {"loud", "two-words"}),
+              StatusIs(kInvalid, "--loud takes no --alone"));
 }
 
 TEST_F(CommandLineTest, HelpShowsOurFlagsAndOnlyThose) {
