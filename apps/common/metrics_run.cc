@@ -1,11 +1,11 @@
 #include "drydock/apps/common/metrics_run.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
+#include <cerrno>
+#include <cstring>
 #include <ostream>
 #include <utility>
 
@@ -13,7 +13,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "drydock/apps/common/host_name.h"
+#include "drydock/apps/common/output_file.h"
 #include "drydock/apps/common/text_table.h"
+#include "drydock/coro/status_macros.h"
 #include "drydock/fabric/metrics/formats.h"
 #include "drydock/fabric/metrics/hw_counters.h"
 #include "drydock/sim/world/metrics.h"
@@ -123,6 +125,15 @@ std::string GoneLines(const std::vector<NicMetrics>& nics) {
   return lines;
 }
 
+absl::Status WriteFile(const std::string& path, absl::string_view text) {
+  const bool is_new = access(path.c_str(), F_OK) != 0;
+  RETURN_IF_ERROR(WriteOutput("metrics", path, [text](std::ostream& out) { out << text; }));
+  // Others are to read it: a collector runs as another user.
+  if (!is_new || chmod(path.c_str(), 0644) == 0) return absl::OkStatus();
+  return absl::UnavailableError(
+      absl::StrCat("--metrics=", path, ": others may not read it: ", std::strerror(errno)));
+}
+
 }  // namespace
 
 MetricsRun::MetricsRun(MetricsForm form, std::string path, std::string devices)
@@ -194,10 +205,10 @@ absl::Status MetricsRun::Deliver(std::ostream& out) const {
       out << FormatMetrics(nics, form_ == MetricsForm::kFullTable) << std::flush;
       break;
     case MetricsForm::kPrometheus:
-      status = ReplaceFile(path_, fabric::metrics::ToPrometheus(nics));
+      status = WriteFile(path_, fabric::metrics::ToPrometheus(nics));
       break;
     case MetricsForm::kJson:
-      status = ReplaceFile(path_, fabric::metrics::ToJson(nics));
+      status = WriteFile(path_, fabric::metrics::ToJson(nics));
       break;
   }
   status.Update(unread);
@@ -227,25 +238,6 @@ std::string FormatMetrics(const std::vector<NicMetrics>& nics, bool all) {
   return absl::StrCat("\nmetrics: counted by ", CountedBy(columns),
                       all ? "" : " (--metrics=all shows zeros, too)", "\n\n", FormatTable(rows),
                       gone);
-}
-
-absl::Status ReplaceFile(const std::string& path, absl::string_view text) {
-  // Not the suffix of the file: collectors read every *.prom of a folder.
-  std::string draft = absl::StrCat(path, ".XXXXXX");
-  const int file = mkostemp(draft.data(), O_CLOEXEC);
-  bool good = file >= 0;
-  while (good && !text.empty()) {
-    const ssize_t written = write(file, text.data(), text.size());
-    good = written > 0;
-    if (good) text.remove_prefix(static_cast<std::size_t>(written));
-  }
-  // Others are to read it: a collector runs as another user.
-  good = good && fchmod(file, 0644) == 0;
-  if (file >= 0) good = close(file) == 0 && good;
-  good = good && std::rename(draft.c_str(), path.c_str()) == 0;
-  if (good) return absl::OkStatus();
-  if (file >= 0) unlink(draft.c_str());
-  return absl::InvalidArgumentError(absl::StrCat("--metrics=", path, ": cannot write this file"));
 }
 
 }  // namespace drydock::apps

@@ -46,9 +46,9 @@ class MetricsRun {
   // By now. NICs in the order in which they were met.
   std::vector<fabric::metrics::NicMetrics> Metrics() const;
 
-  // Prints the table, or writes the file, which it replaces in one step. kInvalidArgument: that
-  // cannot be written. Others: there is a NIC whose counters could not be read any more; those of
-  // the others are delivered.
+  // Prints the table, or writes the file, which it replaces in one step where its folder takes a new
+  // one; a new file may be read by everybody. Errors: those of WriteOutput; others: there is a NIC
+  // whose counters could not be read any more; those of the others are delivered.
   absl::Status Deliver(std::ostream& out) const;
 
  private:
@@ -86,9 +86,6 @@ class MetricsAtEnd {
 // something; of more than four, for each machine, its NICs added up. `all`: also counters that are
 // 0 everywhere. Below it a line for each NIC that has gone.
 std::string FormatMetrics(const std::vector<fabric::metrics::NicMetrics>& nics, bool all);
-
-// Replaces the file in one step: a reader finds the old text or the new one.
-absl::Status ReplaceFile(const std::string& path, absl::string_view text);
 
 }  // namespace drydock::apps
 

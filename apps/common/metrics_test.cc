@@ -364,8 +364,20 @@ TEST_F(MetricsTest, FlagTakesATableOrAFile) {
   EXPECT_THAT(ask("--metrics=/no/such/folder/x.prom"), StatusIs(kInvalid, HasSubstr("folder")));
 }
 
-TEST_F(MetricsTest, FileIsReplacedInOneStepAndEverybodyMayReadIt) {
+TEST_F(MetricsTest, EverybodyMayReadANewFile) {
+  const mode_t before = umask(077);
+  std::ostringstream out;
+  EXPECT_THAT(MetricsRun(MetricsForm::kJson, PathOf("x.json")).Deliver(out), IsOk());
+  umask(before);
+  EXPECT_EQ(out.str(), "");
+  struct stat status = {};
+  ASSERT_EQ(stat(PathOf("x.json").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0644u);
+}
+
+TEST_F(MetricsTest, FileIsReplacedInOneStepAndKeepsItsPermissions) {
   Write("x.prom", "old");
+  ASSERT_EQ(chmod(PathOf("x.prom").c_str(), 0640), 0);
   const MetricsRun run(MetricsForm::kPrometheus, PathOf("x.prom"));
   std::ostringstream out;
   ASSERT_THAT(run.Deliver(out), IsOk());
@@ -373,7 +385,7 @@ TEST_F(MetricsTest, FileIsReplacedInOneStepAndEverybodyMayReadIt) {
   EXPECT_EQ(Read("x.prom"), "");
   struct stat status = {};
   ASSERT_EQ(stat(PathOf("x.prom").c_str(), &status), 0);
-  EXPECT_EQ(status.st_mode & 0777, 0644u);
+  EXPECT_EQ(status.st_mode & 0777, 0640u);
   std::size_t files = 0;
   for (const auto& entry : fs::directory_iterator(folder_)) {
     static_cast<void>(entry);
@@ -382,7 +394,16 @@ TEST_F(MetricsTest, FileIsReplacedInOneStepAndEverybodyMayReadIt) {
   EXPECT_EQ(files, 1u);  // no draft is left
   fs::create_directories(folder_ / "y.json");
   EXPECT_THAT(MetricsRun(MetricsForm::kJson, PathOf("y.json")).Deliver(out),
-              StatusIs(kInvalid, HasSubstr("cannot write")));
+              StatusIs(kInvalid, HasSubstr("cannot be written: Is a directory")));
+}
+
+TEST_F(MetricsTest, FileBehindALinkIsWrittenAndTheLinkStays) {
+  Write("there/x.json", "old");
+  fs::create_symlink("there/x.json", folder_ / "x.json");
+  std::ostringstream out;
+  ASSERT_THAT(MetricsRun(MetricsForm::kJson, PathOf("x.json")).Deliver(out), IsOk());
+  EXPECT_TRUE(fs::is_symlink(folder_ / "x.json"));
+  EXPECT_THAT(Read("there/x.json"), HasSubstr("nics"));
 }
 
 TEST_F(MetricsTest, JsonHasEachNic) {
