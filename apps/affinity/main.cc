@@ -32,9 +32,9 @@ ABSL_FLAG(std::string, policy, "all",
           "thread on the NIC's share of its CPUs. far: the same on another node. none: nothing "
           "is pinned. all: one after the other, for comparison.");
 ABSL_FLAG(std::uint64_t, nics, 0,
-          "How many NICs write at the same time, spread over NUMA nodes and switches; all if "
-          "there are fewer. 0: 8 of EFA, simulated or real, and one of other providers. --nic "
-          "names a single one.");
+          "How many NICs write at the same time, spread over NUMA nodes and switches. 0: 8 of EFA, "
+          "simulated or real, or all if there are fewer, and one of other providers. --nic names a "
+          "single one.");
 ABSL_FLAG(drydock::apps::ByteSize, page_size, {262144}, "Bytes of a page, 1 to 16777216.");
 ABSL_FLAG(std::uint64_t, pages, 0,
           "Pages that each NIC writes; 0: 64 on the simulator, 2000 for real.");

@@ -86,6 +86,8 @@ TEST(AffinityTest, WhatCannotBeIsRefused) {
   EXPECT_THAT(kAffinity.Refusal({"--topology=" + machine, "--svg=" + machine}),
               HasSubstr("is a file that this run reads"));
   EXPECT_THAT(kAffinity.Refusal({"--nic=eth7"}), HasSubstr("--nic=eth7 does not exist"));
+  EXPECT_THAT(kAffinity.Refusal({"--profile=small", "--nics=3"}),
+              HasSubstr("--nics=3: the machine has 2 NICs"));
   EXPECT_THAT(kAffinity.Refusal({"--nic=rdmap79s0", "--nics=2"}),
               HasSubstr("--nics asks for several"));
 }
