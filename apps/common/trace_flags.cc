@@ -23,8 +23,8 @@ ABSL_FLAG(std::string, trace, "",
 ABSL_FLAG(
     std::string, trace_data, "",
     "With --trace: payload bytes that go into the file at most (64MiB), so that `replay` can "
-    "do the run again. Empty: 16MiB; none in a page, and none of a run in virtual time, which "
-    "its seed repeats.");
+    "do the run again; 0: none. Empty: 16MiB; none in a page, and none of a run in virtual time, "
+    "which its seed repeats.");
 
 namespace drydock::apps {
 namespace {
@@ -41,12 +41,11 @@ constexpr absl::string_view kUsualData = "16MiB";
 // Null: the trace takes no bytes along.
 absl::StatusOr<std::unique_ptr<Payload>> PayloadFromFlags(bool wanted) {
   const std::string flag = absl::GetFlag(FLAGS_trace_data);
-  if (flag.empty() && !wanted) return nullptr;
+  if (flag == "0" || (flag.empty() && !wanted)) return nullptr;
   const absl::StatusOr<std::uint64_t> most = ParseBytes(flag.empty() ? kUsualData : flag);
   if (!most.ok()) {
     return absl::InvalidArgumentError(absl::StrCat("--trace-data=", flag, " is no size"));
   }
-  if (*most == 0) return nullptr;
   return std::make_unique<Payload>(*most);
 }
 

@@ -27,6 +27,7 @@ using harness::ProcessEnd;
 using nlohmann::json;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
@@ -277,6 +278,12 @@ TEST(ReplayProgramTest, PayloadIsASizeAndGoesIntoATrace) {
     EXPECT_EQ(end.exit_code, 2) << end;
     EXPECT_THAT(Lines(end.err), ElementsAre(HasSubstr(complaint)));
   }
+}
+
+TEST(ReplayProgramTest, ATraceNeedNotTakeThePayloadAlong) {
+  const std::string path = Capture("without.json", {"--trace-data=0"});
+  EXPECT_THAT(Content(path), HasSubstr("\"cat\":\"post\""));
+  EXPECT_THAT(Content(path), Not(HasSubstr("\"digest\":")));
 }
 
 TEST(ReplayProgramTest, HelpTeaches) {
