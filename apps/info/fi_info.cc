@@ -170,8 +170,10 @@ void WriteDomain(const fabric::NicInfo& nic, Writer& out) {
   out.Known("name", nic.domain);
   out.Field("mr_key_size", nic.limits.key_bytes);
   out.Field("cq_data_size", nic.limits.immediate_bytes);
-  out.Field("cq_cnt", nic.limits.max_completion_queues);
-  out.Field("ep_cnt", nic.limits.max_endpoints);
+  if (nic.limits.max_completion_queues > 0) {
+    out.Field("cq_cnt", nic.limits.max_completion_queues);
+  }
+  if (nic.limits.max_endpoints > 0) out.Field("ep_cnt", nic.limits.max_endpoints);
   if (IsEfa(nic)) out.List("caps", Reach(nic));
   if (nic.limits.max_memory_regions > 0) out.Field("mr_cnt", nic.limits.max_memory_regions);
   out.Close();

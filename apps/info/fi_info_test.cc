@@ -208,8 +208,9 @@ TEST(FiInfoTest, WhatIsNotKnownIsLeftOut) {
   EXPECT_THAT(text, AllOf(HasSubstr("    caps: [ FI_MSG, FI_RECV, FI_SEND ]\n"),
                           HasSubstr("        prov_name: tcp;ofi_rxm\n"),
                           HasSubstr("type: FI_EP_RDM\n"), HasSubstr("state: FI_LINK_UNKNOWN\n")));
-  for (const char* absent : {"src_addrlen", "protocol", "msg_order", "rma_iov_limit", "max_order",
-                             "mr_cnt", "bus_attr", "device_id", "mtu", "speed", "COMM"}) {
+  for (const char* absent :
+       {"src_addrlen", "protocol", "msg_order", "rma_iov_limit", "max_order", "cq_cnt", "ep_cnt",
+        "mr_cnt", "bus_attr", "device_id", "mtu", "speed", "COMM"}) {
     EXPECT_THAT(text, Not(HasSubstr(absent)));
   }
 }
