@@ -49,6 +49,18 @@ TEST(PlotTest, StackIsOneDocument) {
   EXPECT_EQ(Attribute(images[2], "y"), Attribute(images[1], "height"));
 }
 
+TEST(PlotTest, TextsAreNotCutWithinACharacter) {
+  for (const std::size_t before : {0, 1}) {
+    std::string label(before, 'x');
+    for (int i = 0; i < 200; ++i) label += "\u00e9";
+    const std::vector<std::string> labels = {label};
+    const std::string svg = DrawRows(kText, labels, std::vector<double>{1});
+    const std::size_t dots = svg.find("..<");
+    ASSERT_NE(dots, std::string::npos);
+    EXPECT_EQ(svg.substr(dots - 2, 2), "\u00e9");
+  }
+}
+
 TEST(PlotTest, BarsAreAsHighAsTheirValues) {
   const std::vector<std::string> labels = {"one & two", "three"};
   const std::vector<BarSeries> series = {{"published", {100, 50}}, {"predicted", {25, -1}}};

@@ -19,7 +19,10 @@ std::string Shortened(absl::string_view text, double width_px, const TextStyle& 
   const double character = style.size_px * (style.bold ? kBoldCharacterWidth : kCharacterWidth);
   const auto most = static_cast<std::size_t>(width_px / character);
   if (text.size() <= most || most < 3) return std::string(text);
-  return absl::StrCat(text.substr(0, most - 2), "..");
+  std::size_t end = most - 2;
+  // Half a character of UTF-8 would make the whole image unreadable.
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return absl::StrCat(text.substr(0, end), "..");
 }
 
 }  // namespace
