@@ -14,20 +14,20 @@ namespace {
 
 DeviceChoice StandIn(std::string reason) { return {gpu::OpenHostDevice(), std::move(reason)}; }
 
-absl::StatusOr<DeviceChoice> Cuda(int ordinal, std::string reason) {
+// `flag`, here and below: which one says so.
+absl::StatusOr<DeviceChoice> Cuda(absl::string_view flag, int ordinal, std::string reason) {
   absl::StatusOr<std::unique_ptr<gpu::Device>> device = gpu::OpenCudaDevice(ordinal);
   if (device.ok()) return DeviceChoice{*std::move(device), std::move(reason)};
   if (device.status().code() == absl::StatusCode::kInvalidArgument) return device.status();
   return absl::NotFoundError(
-      absl::StrCat(device.status().message(), "; --device=host stands in for a GPU"));
+      absl::StrCat(device.status().message(), "; --", flag, "=host stands in for a GPU"));
 }
 
-// `flag`: which one says so.
 absl::StatusOr<DeviceChoice> Choose(absl::string_view flag, const std::string& name) {
   if (name == "host") return StandIn("");
   if (name == "auto") {
     const absl::StatusOr<int> count = gpu::CountCudaDevices();
-    if (count.ok() && *count > 0) return Cuda(0, "auto: a GPU is here");
+    if (count.ok() && *count > 0) return Cuda(flag, 0, "auto: a GPU is here");
     if (count.status().code() == absl::StatusCode::kUnimplemented) {
       return StandIn("auto: built without the CUDA toolkit");
     }
@@ -37,7 +37,7 @@ absl::StatusOr<DeviceChoice> Choose(absl::string_view flag, const std::string& n
   absl::string_view number = name;
   int ordinal = 0;
   if (absl::ConsumePrefix(&number, "cuda:") && absl::SimpleAtoi(number, &ordinal)) {
-    return Cuda(ordinal, "");
+    return Cuda(flag, ordinal, "");
   }
   return absl::InvalidArgumentError(
       absl::StrCat("--", flag, "=", name, " does not exist: host, cuda:0, cuda:1, ... or auto"));
@@ -61,7 +61,7 @@ absl::StatusOr<DeviceChoice> ChoosePeerDevice(const std::string& name, const gpu
   if (device.kind() != fabric::MemoryKind::kCuda || !count.ok() || *count < 2) {
     return DeviceChoice();
   }
-  return Cuda(device.ordinal() == 0 ? 1 : 0, "auto: there are two GPUs");
+  return Cuda("peer-device", device.ordinal() == 0 ? 1 : 0, "auto: there are two GPUs");
 }
 
 }  // namespace drydock::apps

@@ -59,6 +59,8 @@ TEST(DmabufTest, WhatCannotBeIsRefused) {
   EXPECT_THAT(kDmabuf.Refusal({"--device=tpu"}), HasSubstr("host, cuda:0"));
   EXPECT_THAT(kDmabuf.Refusal({"--device=cuda:1000"}),
               AnyOf(HasSubstr("--device=host"), HasSubstr("there is no cuda:1000")));
+  EXPECT_THAT(kDmabuf.Refusal({"--device=host", "--peer-device=cuda:1000"}),
+              AnyOf(HasSubstr("--peer-device=host"), HasSubstr("there is no cuda:1000")));
   EXPECT_THAT(kDmabuf.Refusal({"--device=host", "--peer-device=tpu"}),
               HasSubstr("--peer-device=tpu"));
   EXPECT_THAT(kDmabuf.Refusal({"--bandwidth", "--provider=tcp"}),
