@@ -412,6 +412,11 @@ absl::Status CheckMachines(std::uint64_t machines, std::uint64_t nics,
 absl::StatusOr<PlayResult> Play(const Schedule& schedule, const sim::Profile& profile,
                                 const PlayOptions& options) {
   RETURN_IF_ERROR(CheckMachines(schedule.ranks(), schedule.nics(), profile));
+  if (std::uint64_t{schedule.ranks()} * schedule.cpus() > kMostCpus) {
+    return absl::InvalidArgumentError(absl::StrCat(schedule.ranks(), " machines of ",
+                                                   schedule.cpus(), " CPUs: at most ", kMostCpus,
+                                                   " CPUs in all"));
+  }
   if (schedule.longest_message() > profile.device.max_rdma_size) {
     return absl::InvalidArgumentError(
         absl::StrCat("a message of ", schedule.longest_message(), " bytes: NICs of profile ",

@@ -60,11 +60,15 @@ struct PlayResult {
 // The most NICs of all machines together; each takes some 20 KiB of memory.
 inline constexpr std::uint64_t kMostNics = 65536;
 
+// The same of CPUs, of which each machine has as many as the schedule names; each takes 700 bytes.
+inline constexpr std::uint64_t kMostCpus = std::uint64_t{1} << 20;
+
 // kInvalidArgument: a machine of this profile has fewer NICs, or all machines together have more
 // than kMostNics. REQUIRES: machines > 0.
 absl::Status CheckMachines(std::uint64_t machines, std::uint64_t nics, const sim::Profile& profile);
 
-// kInvalidArgument: as CheckMachines, or a message is longer than a NIC of this profile can write.
+// kInvalidArgument: as CheckMachines, all machines together have more than kMostCpus, or a message
+// is longer than a NIC of this profile can write.
 // kFailedPrecondition: a receive is shorter than its message, or its message never comes (the
 // message names the receive and counts the operations left), or an operation ends after
 // kMostSimulated. Otherwise the errors of the fabric, and of a write that failed.

@@ -188,6 +188,13 @@ TEST(PlayerTest, AWorldOfTooManyNicsIsRefused) {
                "65536 machines of 16 NICs: at most 65536 NICs in all"));
 }
 
+// Each has a list of what it does next.
+TEST(PlayerTest, AWorldOfTooManyCpusIsRefused) {
+  EXPECT_THAT(Play(Read("num_ranks 65536\nrank 0 {\ncalc 1 cpu 255\n}"), Named("small")).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       "65536 machines of 256 CPUs: at most 1048576 CPUs in all"));
+}
+
 // Only what is sent must fit into a message.
 TEST(PlayerTest, AReceiveHasRoomForMoreThanAMessage) {
   const PlayResult result =
