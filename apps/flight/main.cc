@@ -40,7 +40,7 @@ const Usage kUsage = {
         "  flight /tmp/drydock-flight-4711-Xy2a9b --trace=died.html   as a picture\n"
         "\nA program that aborts says where its file is; one that was killed has left it in the\n"
         "folder of temporary files, with its process number.\n"
-        "Exit status: 0 shown, 2 bad input."};
+        "Exit status: 0 shown, 1 the output cannot be written, 2 bad input."};
 
 void Print(const Recording& recording, std::uint64_t last) {
   const fabric::trace::TraceInfo& info = recording.info;

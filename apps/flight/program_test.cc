@@ -171,5 +171,17 @@ TEST_F(TraceProgramTest, WhatIsNoFlightFileIsRefused) {
   EXPECT_EQ(end.err, "flight: it takes one flight file; --help says where they are\n");
 }
 
+TEST_F(TraceProgramTest, HelpSaysWhichExitStatusThereIs) {
+  const ProcessEnd end = Run("DRYDOCK_FLIGHT", {"--help"});
+  EXPECT_EQ(end.exit_code, 0);
+  EXPECT_THAT(end.out, HasSubstr("1 the output cannot be written"));
+  ASSERT_OK_AND_ASSIGN(
+      const ProcessEnd full,
+      Subprocess::Run(
+          {"/bin/sh", "-c", harness::ProgramPath("DRYDOCK_FLIGHT") + " --help >/dev/full"},
+          options_));
+  EXPECT_EQ(full.exit_code, 1) << full;
+}
+
 }  // namespace
 }  // namespace drydock::apps
