@@ -82,6 +82,7 @@ TEST(DmabufTest, WhatCannotBeIsRefused) {
               HasSubstr("--bandwidth takes no --page-size"));
   EXPECT_THAT(kDmabuf.Refusal({"--kinds", "--num-pages=4"}),
               HasSubstr("--kinds takes no --num-pages"));
+  EXPECT_THAT(kDmabuf.Refusal({"--kinds", "--metrics"}), HasSubstr("--kinds takes no --metrics"));
   EXPECT_THAT(kDmabuf.Refusal({"--bytes=4096"}), HasSubstr("goes with --bandwidth only"));
   EXPECT_THAT(kDmabuf.Refusal({"--device=host", "--clients=3"}),
               HasSubstr("--clients is for a server whose clients are started by hand"));
