@@ -46,9 +46,9 @@ class MetricsRun {
   // By now. NICs in the order in which they were met.
   std::vector<fabric::metrics::NicMetrics> Metrics() const;
 
-  // Prints the table, or writes the file, which it replaces in one step where its folder takes a new
-  // one; a new file may be read by everybody. Errors: those of WriteOutput; others: there is a NIC
-  // whose counters could not be read any more; those of the others are delivered.
+  // Prints the table, or writes the file, which it replaces in one step where its folder takes a
+  // new one; a new file may be read by everybody. Errors: those of WriteOutput; others: there is a
+  // NIC whose counters could not be read any more; those of the others are delivered.
   absl::Status Deliver(std::ostream& out) const;
 
  private:
