@@ -102,12 +102,18 @@ absl::StatusOr<CpuList> ParseCpuMask(absl::string_view text) {
 std::vector<CpuList> SplitCpus(const CpuList& cpus, std::size_t parts) {
   std::vector<CpuList> shares(parts);
   if (parts == 0) return shares;
+  CpuList scattered;  // of runs that have no CPU for each part
   for (const auto& [first, last] : Runs(cpus)) {
     const std::size_t length = static_cast<std::size_t>(last - first) + 1;
     for (std::size_t i = 0; i < length; ++i) {
-      shares[i * parts / length].push_back(first + static_cast<int>(i));
+      const int cpu = first + static_cast<int>(i);
+      (length < parts ? scattered : shares[i * parts / length]).push_back(cpu);
     }
   }
+  for (std::size_t i = 0; i < scattered.size(); ++i) {
+    shares[i * parts / scattered.size()].push_back(scattered[i]);
+  }
+  for (CpuList& share : shares) std::sort(share.begin(), share.end());
   for (std::size_t i = 0; i < parts && !cpus.empty(); ++i) {
     if (shares[i].empty()) shares[i].push_back(cpus[i * cpus.size() / parts]);
   }

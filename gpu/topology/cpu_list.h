@@ -31,8 +31,9 @@ absl::StatusOr<CpuList> ParseCpuMask(absl::string_view text);
 
 // `parts` sets that share the CPUs as evenly as it goes. Each run of consecutive numbers is shared
 // by itself: Linux numbers the second threads of all cores after the first ones, so that with
-// "0-47,96-143" both threads of a core stay together. None is empty where there is a CPU: with more
-// parts than CPUs, some are in several.
+// "0-47,96-143" both threads of a core stay together. Runs of fewer CPUs than parts are shared
+// together, as on machines that number the CPUs of two NUMA nodes by turns ("0,2,4,6"). None is
+// empty where there is a CPU: with more parts than CPUs, some are in several.
 std::vector<CpuList> SplitCpus(const CpuList& cpus, std::size_t parts);
 
 }  // namespace drydock::gpu::topology

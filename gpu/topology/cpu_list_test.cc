@@ -77,6 +77,14 @@ TEST(SplitCpusTest, ThreadsOfACoreStayTogether) {
   EXPECT_EQ(FormatCpuList(shares[7]), "42-47,138-143");
 }
 
+// A machine whose NUMA nodes have the even and the odd numbers.
+TEST(SplitCpusTest, NumbersByTurnsAreSharedAsEvenly) {
+  EXPECT_THAT(SplitCpus({0, 2, 4, 6}, 2), ElementsAre(CpuList{0, 2}, CpuList{4, 6}));
+  EXPECT_THAT(SplitCpus({0, 1, 8, 9}, 4),
+              ElementsAre(CpuList{0}, CpuList{1}, CpuList{8}, CpuList{9}));
+  EXPECT_THAT(SplitCpus({0, 4, 5, 6, 7}, 2), ElementsAre(CpuList{0, 4, 5}, CpuList{6, 7}));
+}
+
 TEST(SplitCpusTest, FewCpusAreSharedByMany) {
   const std::vector<CpuList> shares = SplitCpus({4, 5}, 4);
   ASSERT_EQ(shares.size(), 4u);
