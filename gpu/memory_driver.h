@@ -107,8 +107,8 @@ class MemoryDriver {
   // Memory without an address, as a handle. `rdma`: with CUmemAllocationProp's
   // gpuDirectRDMACapable (cuMemCreate).
   virtual DriverAnswer Create(std::size_t length_bytes, bool rdma) = 0;
-  // The whole of a handle at an address within a reservation; kInvalidValue: it is none, or
-  // something is there (cuMemMap). No device may access it yet.
+  // The whole of a handle at a granule of a reservation; kInvalidValue: it is none, or something is
+  // there (cuMemMap). No device may access it yet.
   virtual DriverCode Map(std::uint64_t address, std::size_t length_bytes, std::uint64_t handle) = 0;
   // The GPU may read and write from now on; kInvalidValue: not all of it is mapped
   // (cuMemSetAccess).

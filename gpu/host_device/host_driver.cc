@@ -205,9 +205,11 @@ DriverCode HostDriver::Map(std::uint64_t address, std::size_t length_bytes, std:
     return DriverCode::kInvalidValue;
   }
   const auto after = reserved_.upper_bound(address);
+  if (after == reserved_.begin()) return DriverCode::kInvalidValue;
+  const auto& [begin, bytes] = *std::prev(after);
+  const std::uint64_t offset = address - begin;
   const bool is_reserved =
-      after != reserved_.begin() &&
-      address + length_bytes <= std::prev(after)->first + std::prev(after)->second;
+      offset % kGranule == 0 && offset <= bytes && length_bytes <= bytes - offset;
   const auto next = mappings_.lower_bound(address);
   const bool is_free = Find(address) == mappings_.end() &&
                        (next == mappings_.end() || address + length_bytes <= next->first);
@@ -296,6 +298,7 @@ bool HostDriver::IsExportable(std::uint64_t address, std::size_t length_bytes) {
   if (first == mappings_.end()) return false;
   if (first->second.kind == Kind::kManaged || first->second.kind == Kind::kHost) return false;
   const std::uint64_t end = address + length_bytes;
+  if (end < address) return false;
   for (auto at = first;; ++at) {
     const std::uint64_t mapping_end = at->first + at->second.physical->bytes();
     if (mapping_end >= end) return true;

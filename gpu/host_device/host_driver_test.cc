@@ -58,6 +58,7 @@ TEST_F(HostDriverTest, ADmabufIsOfWholePagesThatAreMapped) {
   EXPECT_EQ(Export(two, 2 * granule_), DriverCode::kSuccess);
   EXPECT_EQ(Export(two + 256, kMiB), DriverCode::kInvalidValue);
   EXPECT_EQ(Export(two, 256), DriverCode::kInvalidValue);
+  EXPECT_EQ(Export(two, 0 - granule_), DriverCode::kInvalidValue);
   EXPECT_EQ(driver_->RangeBytes(two).value, granule_);
   ASSERT_EQ(driver_->Unmap(two, 2 * granule_), DriverCode::kSuccess);
   EXPECT_EQ(Export(two, granule_), DriverCode::kInvalidValue);
@@ -68,6 +69,8 @@ TEST_F(HostDriverTest, MappingsDoNotOverlap) {
   const std::uint64_t handle = driver_->Create(granule_, true).value;
   EXPECT_EQ(driver_->Map(two + 2 * granule_, granule_, handle), DriverCode::kInvalidValue);
   EXPECT_EQ(driver_->Map(two, granule_ / 2, handle), DriverCode::kInvalidValue);
+  EXPECT_EQ(driver_->Map(two + 4096, granule_, handle), DriverCode::kInvalidValue);
+  EXPECT_EQ(driver_->Map(0 - granule_, granule_, handle), DriverCode::kInvalidValue);
   Map(two + granule_);
   EXPECT_EQ(driver_->Map(two + granule_, granule_, handle), DriverCode::kInvalidValue);
   EXPECT_EQ(driver_->SetAccess(two, 2 * granule_), DriverCode::kInvalidValue);
