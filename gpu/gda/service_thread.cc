@@ -1,5 +1,7 @@
 #include "drydock/gpu/gda/service_thread.h"
 
+#include <algorithm>
+
 namespace drydock::gpu::gda {
 namespace {
 
@@ -42,7 +44,8 @@ void ServiceThread::Loop() {
       const std::lock_guard lock(mutex_);
       any = Step();
     }
-    idle = any ? 0 : idle + 1;
+    // No further than the limit: a thread may be idle for longer than an int counts.
+    idle = any ? 0 : std::min(idle + 1, most + 1);
     // A mutex is not fair: without this, a thread that waits for it might wait for ever.
     if (idle > most || waiting_ > 0) std::this_thread::yield();
   }
