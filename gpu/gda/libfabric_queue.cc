@@ -2,6 +2,8 @@
 
 #include <rdma/fi_errno.h>
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "drydock/fabric/efa_queue/layout.h"
