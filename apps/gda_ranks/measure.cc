@@ -19,13 +19,12 @@ using namespace gpu::gda;  // NOLINT(build/namespaces)
 constexpr std::uint32_t kBytes = 64;
 constexpr std::size_t kPieceBytes = 1 << 20;  // of a transfer
 
-absl::Status Check(const SimRanks& ranks, const KernelReport& report, std::uint64_t count) {
+absl::Status Check(const SimRanks& ranks, std::uint32_t rank, const KernelReport& report,
+                   std::uint64_t count) {
   if (report.outcome == Outcome::kOk && report.done == count) return absl::OkStatus();
-  const PortError& error = ranks.error(0);
-  return absl::InternalError(absl::StrCat(OutcomeName(report.outcome), " after ", report.done,
-                                          " of ", count, ": ", PortOperationName(error.operation),
-                                          " to rank ", error.peer, ", EFA's status ",
-                                          error.status));
+  return absl::InternalError(absl::StrCat("rank ", rank, " ", OutcomeName(report.outcome),
+                                          " after ", report.done, " of ", count, ": ",
+                                          ranks.ErrorText(rank)));
 }
 
 // Ranks on two devices, and room for reports.
@@ -93,7 +92,7 @@ absl::StatusOr<Rate> MeasurePuts(const sim::Profile& profile,
       std::uint64_t slowest = 0;
       for (std::uint32_t block = 0; block < way.grid.blocks; ++block) {
         const KernelReport& report = pair.reports[0].on_host<KernelReport>()[block];
-        RETURN_IF_ERROR(Check(*pair.ranks, report, warm ? each : way.batch));
+        RETURN_IF_ERROR(Check(*pair.ranks, 0, report, warm ? each : way.batch));
         slowest = std::max(slowest, report.nanoseconds);
       }
       if (warm) Add(each * way.grid.blocks, slowest, rate);
@@ -131,7 +130,14 @@ absl::StatusOr<Rate> MeasureSignals(const sim::Profile& profile,
     RETURN_IF_ERROR(status);
     for (const Pair& pair : pairs) {
       const KernelReport& report = *pair.reports[0].on_host<KernelReport>();
-      RETURN_IF_ERROR(Check(*pair.ranks, report, some));
+      const absl::Status first = Check(*pair.ranks, 0, report, some);
+      const absl::Status second =
+          Check(*pair.ranks, 1, *pair.reports[1].on_host<KernelReport>(), some);
+      if (!first.ok() && !second.ok()) {  // one has waited for the other
+        return absl::InternalError(absl::StrCat(first.message(), "; ", second.message()));
+      }
+      RETURN_IF_ERROR(first);
+      RETURN_IF_ERROR(second);
       if (warm) Add(std::uint64_t{2} * rounds, report.nanoseconds, rate);
     }
   }
@@ -160,7 +166,7 @@ absl::StatusOr<Transfer> MeasureTransfer(const sim::Profile& profile, gpu::Devic
     RETURN_IF_ERROR(ranks.launcher(0).Launch(Kernel::kPortPuts, {}, &arguments));
     RETURN_IF_ERROR(ranks.launcher(0).Wait());
     const KernelReport& report = *pair.reports[0].on_host<KernelReport>();
-    RETURN_IF_ERROR(Check(ranks, report, count));
+    RETURN_IF_ERROR(Check(ranks, 0, report, count));
     ASSIGN_OR_RETURN(const gpu::Mismatch mismatch, ranks.VerifyWindow(1, seed));
     transfer.correct = mismatch.none();
     transfer.gbytes_per_s = static_cast<double>(bytes) /

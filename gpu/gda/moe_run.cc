@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <string>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -70,13 +69,8 @@ absl::StatusOr<std::uint64_t> MoeRun::RunKernel(MoeWay way, bool combine, Grid g
     const KernelReport& report = *each_[i].report.on_host<KernelReport>();
     slowest = std::max(slowest, report.nanoseconds);
     if (report.outcome == Outcome::kOk) continue;
-    const PortError& error = ranks_.error(i);
-    std::string text =
-        absl::StrCat(combine ? "combine" : "dispatch", " on rank ", i, " ",
-                     OutcomeName(report.outcome), ": ", PortOperationName(error.operation));
-    if (error.peer != kNoPeer) absl::StrAppend(&text, ", rank ", error.peer);
-    if (error.status != 0) absl::StrAppend(&text, ", EFA's status ", error.status);
-    failures.push_back(std::move(text));
+    failures.push_back(absl::StrCat(combine ? "combine" : "dispatch", " on rank ", i, " ",
+                                    OutcomeName(report.outcome), ": ", ranks_.ErrorText(i)));
   }
   if (!failures.empty()) return absl::InternalError(absl::StrJoin(failures, "; "));
   return slowest;

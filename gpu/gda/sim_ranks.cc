@@ -187,6 +187,14 @@ absl::StatusOr<CopiesView> SimRanks::Copies(std::uint32_t rank) {
   return view;
 }
 
+std::string SimRanks::ErrorText(std::uint32_t rank) const {
+  const PortError& it = error(rank);
+  std::string text = PortOperationName(it.operation);
+  if (it.peer != kNoPeer) absl::StrAppend(&text, ", rank ", it.peer);
+  if (it.status != 0) absl::StrAppend(&text, ", EFA's status ", it.status);
+  return text;
+}
+
 absl::Status SimRanks::Write(std::uint32_t rank, std::size_t offset, const void* bytes,
                              std::size_t length) {
   Rank& it = ranks_[rank];

@@ -67,6 +67,8 @@ class SimRanks {
   const PortError& error(std::uint32_t rank) const {
     return *ranks_[rank].error.on_host<PortError>();
   }
+  // The same for people, as far as it is known: "put, rank 1, EFA's status 7".
+  std::string ErrorText(std::uint32_t rank) const;
 
   // Copies to and from a window. While no kernel uses those bytes.
   absl::Status Write(std::uint32_t rank, std::size_t offset, const void* bytes, std::size_t length);

@@ -272,6 +272,7 @@ TEST(AdversarialTest, SignalsThatNobodyWaitsForOverrunTheRing) {
   send(entries + 1);
   EXPECT_EQ(wait(2 * entries + 1), Outcome::kBroken);
   EXPECT_EQ(ranks.ranks().error(1).operation, PortOperation::kArrival);
+  EXPECT_EQ(ranks.ranks().ErrorText(1), "arrival");  // of no known rank, and with no status
   // From now on:
   ranks.Run({1, 1}, [&](HostTeam& team) {
     Exclusive port(ranks.port(1), 0);

@@ -206,6 +206,7 @@ TEST(PortTest, ErrorsReachTheHostWithOperationAndPeer) {
   EXPECT_EQ(error.operation, PortOperation::kPut);
   EXPECT_EQ(error.peer, 2u);
   EXPECT_EQ(error.status, 7);
+  EXPECT_EQ(ranks.ranks().ErrorText(0), "put, rank 2, EFA's status 7");
 }
 
 // More than half the numbers of an immediate come after one that never does.
