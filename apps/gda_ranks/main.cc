@@ -291,6 +291,7 @@ absl::StatusOr<int> Run() {
     }
   }
   if (asked("pairs") && status.ok()) status.Update(Pairs(machine, profile, results));
+  if (results.table().rows().empty()) RETURN_IF_ERROR(status);
   // What was measured before a failure is shown, too.
   if (form == OutputForm::kText) {
     for (const auto& device : machine.devices) {

@@ -59,6 +59,7 @@ TEST(GdaRanksTest, WhatCannotBeIsRefused) {
   EXPECT_THAT(kRanks.Refusal({"--device=host", "--pair-bytes=100"}), HasSubstr("no power of two"));
   EXPECT_THAT(kRanks.Refusal({"--device=host", "--count=18446744073709551615"}),
               HasSubstr("--count=18446744073709551615 is not between 0 and 1000000000000"));
+  EXPECT_THAT(kRanks.Refusal({"--device=host", "--profile=p4d"}), HasSubstr("asks for writes"));
   EXPECT_THAT(kRanks.Refusal({"now"}), HasSubstr("unexpected argument 'now'"));
 }
 
