@@ -150,9 +150,10 @@ class Results {
                 {"correct"}}) {}
 
   void AddRate(const std::string& what, std::size_t gpus, std::size_t ranks, const Rate& rate) {
+    correct_ = correct_ && rate.correct;
     table_.AddRow({TextCell(what), CountCell(gpus), CountCell(ranks),
                    NumberCell(rate.each_ns / 1000, 3), NumberCell(rate.per_second, 0), NoCell(),
-                   YesCell(true)});
+                   YesCell(rate.correct)});
   }
   void AddTime(const std::string& what, std::size_t gpus, std::size_t ranks, double us,
                bool correct) {

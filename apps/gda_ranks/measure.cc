@@ -47,6 +47,32 @@ absl::StatusOr<Pair> OpenPair(const sim::Profile& profile, gpu::Device& first, g
   return pair;
 }
 
+// What tells one window of host memory from another, and each word of it from the others.
+std::vector<std::uint64_t> Words(std::uint64_t seed, std::size_t bytes) {
+  std::vector<std::uint64_t> words(bytes / sizeof(std::uint64_t));
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] = seed << 32 | i;
+  return words;
+}
+
+// Each rank's window has words of its own from now on.
+absl::Status FillWindows(SimRanks& ranks, std::size_t bytes) {
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    RETURN_IF_ERROR(ranks.Write(rank, 0, Words(1 + rank, bytes).data(), bytes));
+  }
+  return absl::OkStatus();
+}
+
+// Whether both windows have the words of the first one.
+absl::StatusOr<bool> BothHaveTheFirst(SimRanks& ranks, std::size_t bytes) {
+  const std::vector<std::uint64_t> wanted = Words(1, bytes);
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    std::vector<std::uint64_t> found(wanted.size());
+    RETURN_IF_ERROR(ranks.Read(rank, 0, found.data(), bytes));
+    if (found != wanted) return false;
+  }
+  return true;
+}
+
 void Add(std::uint64_t operations, std::uint64_t nanoseconds, Rate& rate) {
   const double each = static_cast<double>(std::max<std::uint64_t>(nanoseconds, 1)) /
                       static_cast<double>(operations);
@@ -61,19 +87,20 @@ absl::StatusOr<Rate> MeasurePuts(const sim::Profile& profile,
                                  std::uint64_t count) {
   const std::uint64_t of_block = (count + way.grid.blocks - 1) / way.grid.blocks;
   const std::uint64_t each = (of_block + way.batch - 1) / way.batch * way.batch;
+  const std::size_t window_bytes = std::size_t{way.grid.blocks} * way.batch * kBytes;
   std::vector<Pair> pairs;
   for (std::size_t i = 0; i < devices.size(); ++i) {
-    ASSIGN_OR_RETURN(Pair pair,
-                     OpenPair(profile, *devices[i], *devices[(i + 1) % devices.size()],
-                              {.queues = way.queues,
-                               .window_bytes = std::size_t{way.grid.blocks} * way.batch * kBytes,
-                               .host_memory = true},
-                              way.grid.blocks));
+    ASSIGN_OR_RETURN(
+        Pair pair,
+        OpenPair(profile, *devices[i], *devices[(i + 1) % devices.size()],
+                 {.queues = way.queues, .window_bytes = window_bytes, .host_memory = true},
+                 way.grid.blocks));
     pairs.push_back(std::move(pair));
   }
   // The first time is for what is slow only once.
   Rate rate;
   for (const bool warm : {false, true}) {
+    for (Pair& pair : pairs) RETURN_IF_ERROR(FillWindows(*pair.ranks, window_bytes));
     absl::Status status;
     for (Pair& pair : pairs) {
       const PortPutsArguments arguments{pair.ranks->port(0),
@@ -95,6 +122,8 @@ absl::StatusOr<Rate> MeasurePuts(const sim::Profile& profile,
         RETURN_IF_ERROR(Check(*pair.ranks, 0, report, warm ? each : way.batch));
         slowest = std::max(slowest, report.nanoseconds);
       }
+      ASSIGN_OR_RETURN(const bool arrived, BothHaveTheFirst(*pair.ranks, window_bytes));
+      rate.correct = rate.correct && arrived;
       if (warm) Add(each * way.grid.blocks, slowest, rate);
     }
   }
@@ -112,6 +141,7 @@ absl::StatusOr<Rate> MeasureSignals(const sim::Profile& profile,
   }
   Rate rate;
   for (const bool warm : {false, true}) {
+    for (Pair& pair : pairs) RETURN_IF_ERROR(FillWindows(*pair.ranks, kBytes));
     absl::Status status;
     const std::uint32_t some = warm ? rounds : 1;
     for (Pair& pair : pairs) {
@@ -138,6 +168,8 @@ absl::StatusOr<Rate> MeasureSignals(const sim::Profile& profile,
       }
       RETURN_IF_ERROR(first);
       RETURN_IF_ERROR(second);
+      ASSIGN_OR_RETURN(const bool arrived, BothHaveTheFirst(*pair.ranks, kBytes));
+      rate.correct = rate.correct && arrived;
       if (warm) Add(std::uint64_t{2} * rounds, report.nanoseconds, rate);
     }
   }

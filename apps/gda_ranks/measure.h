@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -17,7 +18,7 @@ namespace drydock::apps::gda_ranks {
 
 // One way to put: `blocks` of `threads`, each block `batch` at a time.
 struct PutWay {
-  const char* name = "";
+  std::string name;
   gpu::gda::Grid grid;
   std::uint32_t queues = 1;
   std::uint32_t batch = 1;
@@ -28,6 +29,7 @@ struct PutWay {
 struct Rate {
   double each_ns = 0;     // of one operation of a GPU: its time by its number
   double per_second = 0;  // operations of all GPUs together
+  bool correct = true;    // every byte is where it was put
 };
 
 // Of each GPU.
