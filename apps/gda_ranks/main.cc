@@ -161,9 +161,9 @@ class Results {
     table_.AddRow({TextCell(what), CountCell(gpus), CountCell(ranks), NumberCell(us, 1), NoCell(),
                    NoCell(), YesCell(correct)});
   }
-  void AddTransfer(const std::string& what, const Transfer& transfer) {
+  void AddTransfer(const std::string& what, std::size_t gpus, const Transfer& transfer) {
     correct_ = correct_ && transfer.correct;
-    table_.AddRow({TextCell(what), CountCell(2), CountCell(2), NoCell(), NoCell(),
+    table_.AddRow({TextCell(what), CountCell(gpus), CountCell(2), NoCell(), NoCell(),
                    NumberCell(transfer.gbytes_per_s, 2), YesCell(transfer.correct)});
   }
 
@@ -186,14 +186,23 @@ absl::StatusOr<sim::Profile> ProfileFromFlags() {
 
 absl::Status Puts(const Machine& machine, const sim::Profile& profile, Results& results) {
   const unsigned warp = machine.warp();
-  const std::uint32_t eight = machine.stand_in ? 2 : 8;
+  const std::uint32_t blocks = machine.stand_in ? 2 : 8;
   const PutWay ways[] = {
       {"put, one thread, blocking", {1, 1}},
       {"put, a warp, 32 at a time", {1, warp}, 1, 32},
       {"put with signal, one thread, blocking", {1, 1}, 1, 1, true},
       {"put with signal, a warp, 32 at a time", {1, warp}, 1, 32, true},
-      {"put with signal, 8 blocks on 8 queues", {eight, warp}, eight, 32, true},
-      {"put with signal, 8 blocks share a queue", {eight, warp}, 1, 32, true, Sharing::kShared},
+      {absl::StrCat("put with signal, ", blocks, " blocks on ", blocks, " queues"),
+       {blocks, warp},
+       blocks,
+       32,
+       true},
+      {absl::StrCat("put with signal, ", blocks, " blocks share a queue"),
+       {blocks, warp},
+       1,
+       32,
+       true,
+       Sharing::kShared},
   };
   std::uint64_t count = absl::GetFlag(FLAGS_count);
   if (count == 0) count = machine.stand_in ? 2000 : 100'000;
@@ -259,7 +268,8 @@ absl::Status Pairs(const Machine& machine, const sim::Profile& profile, Results&
     for (const auto& to : machine.devices) {
       if (from == to && machine.devices.size() > 1) continue;
       ASSIGN_OR_RETURN(const Transfer transfer, MeasureTransfer(profile, *from, *to, bytes));
-      results.AddTransfer(absl::StrCat(from->name(), " to ", to->name(), ", dmabuf"), transfer);
+      results.AddTransfer(absl::StrCat(from->name(), " to ", to->name(), ", dmabuf"),
+                          from == to ? 1 : 2, transfer);
     }
   }
   return absl::OkStatus();

@@ -29,7 +29,7 @@ TEST(GdaRanksTest, EverythingIsRightOnStandIns) {
     what.push_back(row["what"]);
   }
   EXPECT_THAT(what,
-              IsSupersetOf({"put, one thread, blocking", "put with signal, 8 blocks on 8 queues",
+              IsSupersetOf({"put, one thread, blocking", "put with signal, 2 blocks on 2 queues",
                             "put with signal until it is counted", "dispatch by NICs",
                             "combine by stores into peers", "host to host:1, dmabuf"}));
 }
@@ -38,6 +38,15 @@ TEST(GdaRanksTest, OneIsEnough) {
   EXPECT_THAT(kRanks.Output({"--device=host", "--gpus=1", "--work=moe", "--tokens=3", "--bytes=8",
                              "--rounds=1"}),
               AllOf(HasSubstr("dispatch by NICs"), Not(HasSubstr(" no"))));
+}
+
+TEST(GdaRanksTest, APairOfOneIsOneGpu) {
+  const auto json = nlohmann::json::parse(
+      kRanks.Output({"--device=host", "--gpus=1", "--work=pairs", "--pair-bytes=65536", "--json"}));
+  ASSERT_EQ(json["rows"].size(), 1u);
+  EXPECT_EQ(json["rows"][0]["what"], "host to host, dmabuf");
+  EXPECT_EQ(json["rows"][0]["gpus"], 1);
+  EXPECT_EQ(json["rows"][0]["ranks"], 2);
 }
 
 // Fewer puts than blocks: each block has some to do, so that there is a time to divide.
