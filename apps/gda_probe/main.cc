@@ -34,7 +34,8 @@ ABSL_FLAG(std::string, source, "auto",
 ABSL_FLAG(std::string, device, "auto",
           "Device that maps it: host (a stand-in for a GPU), cuda:N, or auto, which is the first "
           "GPU or else host.");
-ABSL_FLAG(std::string, nic, "", "With libfabric: name of the NIC; empty means the first.");
+ABSL_FLAG(std::string, nic, "",
+          "With libfabric: name of the NIC; empty means the first. With auto: no simulated one.");
 ABSL_FLAG(std::string, profile, "p5", "With sim: of the simulated machine.");
 ABSL_FLAG(std::uint64_t, seed, 1, "With sim.");
 
@@ -110,7 +111,12 @@ absl::StatusOr<Source> OpenSource(gpu::Device& device) {
         absl::StrCat("--source=", which, " does not exist: auto, sim or libfabric"));
   }
   absl::StatusOr<Source> real = OpenReal();
-  if (real.ok()) return real;
+  if (real.ok()) {
+    RETURN_IF_ERROR(RefuseFlags({"profile", "seed"}, "is of a simulated NIC: with --source=sim"));
+    return real;
+  }
+  // No other NIC in the place of one that was named.
+  if (!absl::GetFlag(FLAGS_nic).empty()) return real;
   ASSIGN_OR_RETURN(Source simulated, OpenSimulated(device));
   simulated.reason = std::string(real.status().message());
   return simulated;

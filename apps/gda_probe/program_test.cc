@@ -40,6 +40,8 @@ TEST(GdaProbeTest, SaysWhatIsMissing) {
   EXPECT_THAT(kProbe.Refusal({"--device=host", "--source=sim", "--profile=p9"}), HasSubstr("p9"));
   EXPECT_THAT(kProbe.Refusal({"--device=host", "--source=sim", "--nic=rdmap79s0"}),
               HasSubstr("--nic is of a real NIC"));
+  // A simulated one would not be it.
+  EXPECT_THAT(kProbe.Refusal({"--device=host", "--nic=rdmap79s0"}), HasSubstr("libfabric"));
   EXPECT_THAT(kProbe.Refusal({"--device=host", "--source=libfabric", "--profile=p5en"}),
               HasSubstr("--profile is of a simulated NIC"));
   EXPECT_THAT(kProbe.Refusal({"now"}), HasSubstr("unexpected argument 'now'"));
