@@ -14,7 +14,6 @@
 #include "drydock/coro/steady_clock.h"
 #include "drydock/coro/task.h"
 #include "drydock/fabric/async/node.h"
-#include "drydock/gpu/device_buffer.h"
 #include "drydock/sim/driver/sim_fabric.h"
 #include "drydock/sim/tracing/world_trace.h"
 #include "drydock/sim/world/world.h"
@@ -52,10 +51,8 @@ class Bench {
 
  private:
   absl::StatusOr<BufferRef> Allocate(fabric::async::Node& node, gpu::Device& device) {
-    gpu::DeviceBufferOptions how;
-    how.registration = options_.registration;
-    how.allocation = options_.allocation;
-    return gpu::AllocateDeviceBuffer(node.domain(), device, options_.length_bytes, how);
+    return DeviceData(device, options_.registration, options_.allocation)
+        .Allocate(node, options_.length_bytes);
   }
   coro::Task<absl::Status> Write() {
     const BufferSlice source(source_);

@@ -9,8 +9,8 @@
 #include "absl/status/statusor.h"
 #include "drydock/apps/common/metrics_run.h"
 #include "drydock/apps/common/trace_flags.h"
+#include "drydock/apps/dmabuf/device_data.h"
 #include "drydock/coro/time.h"
-#include "drydock/gpu/device_buffer.h"
 #include "drydock/gpu/device_memory.h"
 #include "drydock/sim/profile/profile.h"
 
@@ -20,7 +20,7 @@ struct BandwidthOptions {
   const sim::Profile* profile = nullptr;
   std::size_t length_bytes = std::size_t{256} << 20;
   std::uint64_t repeats = 20;
-  gpu::Registration registration = gpu::Registration::kDmabuf;
+  RegisterBy registration = RegisterBy::kAuto;
   gpu::Allocation allocation = gpu::Allocation::kPlain;
   MetricsRun* metrics = nullptr;    // null: the NICs' counters are not read
   const TraceRun* trace = nullptr;  // observes the runs, and outlives them; null: none

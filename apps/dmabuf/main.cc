@@ -182,7 +182,7 @@ int RunBandwidth() {
   absl::StatusOr<Devices> devices = FindDevices();
   if (!devices.ok()) return fail(devices.status());
   BandwidthOptions options;
-  if (*how == RegisterBy::kAddress) options.registration = gpu::Registration::kAddress;
+  options.registration = *how;
   options.length_bytes = absl::GetFlag(FLAGS_bytes).bytes;
   options.repeats = absl::GetFlag(FLAGS_repeats);
   options.allocation = devices->allocation;
