@@ -4,8 +4,8 @@
 //   Machine ── NUMA node ── host bridge ── PCIe switch ── GPU, NIC
 //
 // Only what says how near devices are to each other is here: bridges without a GPU or NIC below
-// them are left out, and so are those of which only one device, or one other bridge, can be
-// reached, such as the ports of a switch.
+// them are left out, and so are those, but for host bridges, of which only one device, or one other
+// bridge, can be reached, such as the ports of a switch.
 
 #ifndef DRYDOCK_GPU_TOPOLOGY_MACHINE_H_
 #define DRYDOCK_GPU_TOPOLOGY_MACHINE_H_
