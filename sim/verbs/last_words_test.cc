@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <functional>
+#include <mutex>
 
 #include "gtest/gtest.h"
 
@@ -15,7 +16,7 @@ namespace {
 using sim::verbs::BeforeDeathBySignal;
 using sim::verbs::Unhurried;
 
-constexpr char kReady = 'r', kSaid = 's', kRanOn = 'o';
+constexpr char kReady = 'r', kSaid = 's', kRanOn = 'o', kHangs = 'h';
 
 int told[2];  // what children tell
 
@@ -34,7 +35,22 @@ void SayIt() {
   Tell(kSaid);
 }
 void SayNothingForLong() {
+  Tell(kHangs);
   for (;;) pause();
+}
+
+std::mutex at_work;  // held by what must come to its end first
+void SayItAfterwards() {
+  const std::lock_guard lock(at_work);
+  Tell(kSaid);
+}
+
+// Waits for a signal, which comes at no other moment: children are started with all of them held
+// back.
+void AwaitSignal() {
+  sigset_t none;
+  sigemptyset(&none);
+  sigsuspend(&none);
 }
 
 class LastWordsTest : public ::testing::Test {
@@ -44,11 +60,15 @@ class LastWordsTest : public ::testing::Test {
     GTEST_SKIP() << "the thread sanitizer keeps signals back until a handler has ended";
 #endif
   }
-  // A child that calls BeforeDeathBySignal and then does this; it is ready.
+  // A child that calls BeforeDeathBySignal and then does this; it is ready. Signals come to it in
+  // AwaitSignal.
   void Start(void (*say)(), const std::function<void()>& then) {
     ASSERT_EQ(pipe(told), 0);
     child_ = fork();
     if (child_ == 0) {
+      sigset_t all;
+      sigfillset(&all);
+      sigprocmask(SIG_BLOCK, &all, nullptr);
       BeforeDeathBySignal(say);
       Tell(kReady);
       then();
@@ -57,7 +77,6 @@ class LastWordsTest : public ::testing::Test {
     }
     close(told[1]);
     ASSERT_EQ(Told(), kReady);
-    usleep(50'000);
   }
   // The signal that it died of, or minus its exit status.
   int End() const {
@@ -74,7 +93,7 @@ class LastWordsTest : public ::testing::Test {
 
 TEST_F(LastWordsTest, NobodyRunsOnFromACallThatWasInterrupted) {
   for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
-    Start(&SayIt, [] { pause(); });
+    Start(&SayIt, &AwaitSignal);
     kill(child_, signal);
     EXPECT_EQ(End(), signal);
     EXPECT_EQ(Told(), kSaid);
@@ -84,11 +103,12 @@ TEST_F(LastWordsTest, NobodyRunsOnFromACallThatWasInterrupted) {
 }
 
 TEST_F(LastWordsTest, WhoeverIsUnhurriedComesToItsEndFirst) {
-  Start(&SayIt, [] {
+  Start(&SayItAfterwards, [] {
     const Unhurried outer;
+    const std::lock_guard lock(at_work);
     {
       const Unhurried inner;
-      pause();
+      AwaitSignal();
     }
     Tell('u');
   });
@@ -100,9 +120,10 @@ TEST_F(LastWordsTest, WhoeverIsUnhurriedComesToItsEndFirst) {
 }
 
 TEST_F(LastWordsTest, ASecondSignalEndsOneThatHangs) {
-  Start(&SayNothingForLong, [] { pause(); });
+  Start(&SayNothingForLong, &AwaitSignal);
   kill(child_, SIGTERM);
-  usleep(500'000);
+  EXPECT_EQ(Told(), kHangs);
+  usleep(500'000);  // by then, a second one is no longer the same
   EXPECT_EQ(waitpid(child_, nullptr, WNOHANG), 0) << "it did not hang";
   const auto second = std::chrono::steady_clock::now();
   kill(child_, SIGTERM);
@@ -111,7 +132,7 @@ TEST_F(LastWordsTest, ASecondSignalEndsOneThatHangs) {
 }
 
 TEST_F(LastWordsTest, TheSameSignalTwiceInARowIsOne) {
-  Start(&SayIt, [] { pause(); });
+  Start(&SayIt, &AwaitSignal);
   kill(child_, SIGTERM);
   usleep(10'000);
   kill(child_, SIGTERM);
@@ -123,9 +144,8 @@ TEST_F(LastWordsTest, AForkedChildDiesByItself) {
   Start(&SayIt, [] {
     const pid_t grandchild = fork();
     if (grandchild == 0) {
-      for (;;) pause();
+      for (;;) AwaitSignal();
     }
-    usleep(50'000);
     kill(grandchild, SIGTERM);
     int status = 0;
     waitpid(grandchild, &status, 0);
