@@ -31,10 +31,10 @@ TEST_F(UnsignalledContract, SuccessIsSilent) {
   ASSERT_EQ(Post([&] { return initiator_.endpoint->Read(read); }), ErrorCode::kOk);
   ASSERT_EQ(Post([&] { return initiator_.endpoint->Send(send); }), ErrorCode::kOk);
   EXPECT_TRUE(Take(target_, 1).ok());
+  EXPECT_TRUE(PumpUntil([&] { return Holds(Bytes(target_, 0, 100), 3); }));
+  EXPECT_TRUE(PumpUntil([&] { return Holds(Bytes(initiator_, 500, 100), 4); }));
   PumpQuietly();
   EXPECT_TRUE(initiator_.completions.empty());
-  EXPECT_TRUE(Holds(Bytes(target_, 0, 100), 3));
-  EXPECT_TRUE(Holds(Bytes(initiator_, 500, 100), 4));
 }
 
 TEST_F(UnsignalledContract, ReceiveWithoutContextIsSilent) {
@@ -85,12 +85,12 @@ TEST_F(UnsignalledContract, FailureIsToldWithoutAContext) {
   const fabric::RemoteBuffer gone = region->remote();
   ASSERT_TRUE(region->Close().ok());
   ASSERT_EQ(WriteSilently(0, 100, gone), ErrorCode::kOk);
-  PumpQuietly();
   const auto& told = initiator_.completions;
-  ASSERT_LE(told.size(), 1u);
   if (Has(Trait::kRemoteErrors)) {
-    ASSERT_EQ(told.size(), 1u);
+    ASSERT_TRUE(PumpUntil([&] { return !told.empty(); }));
   }
+  PumpQuietly();
+  ASSERT_LE(told.size(), 1u);
   for (const Completion& failure : told) {
     EXPECT_FALSE(failure.ok());
     EXPECT_EQ(failure.context, std::nullopt);
