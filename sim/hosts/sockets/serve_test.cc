@@ -6,13 +6,14 @@
 #include <cerrno>
 #include <chrono>
 #include <memory>
+#include <random>
 #include <string>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "drydock/sim/hosts/sockets/call.h"
 #include "drydock/sim/hosts/sockets/membership.h"
-#include "drydock/sim/hosts/sockets/socket.h"
 #include "drydock/sim/hosts/testing/child_process.h"
 #include "drydock/sim/testing/unique_name.h"
 #include "gtest/gtest.h"
@@ -22,10 +23,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// At a port that is free just now.
+// At an address of this computer that no other test has drawn: a port of 127.0.0.1 that is free now
+// may be anybody's a moment later.
 sim::NetworkName FreshNetwork() {
-  const sim::Socket socket = *sim::Socket::Bind(*sim::SocketAddress::Of("127.0.0.1", 0));
-  return {.host = "127.0.0.1", .port = socket.LocalAddress().port()};
+  std::random_device device;
+  std::string host = "127";
+  for (int i = 0; i < 3; ++i) absl::StrAppend(&host, ".", 1 + device() % 254);
+  return {.host = host, .port = 7471};
 }
 
 class ServeTest : public testing::Test {
