@@ -1,7 +1,9 @@
 #include "drydock/testing/harness/subprocess.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
@@ -91,6 +93,19 @@ TEST(SubprocessTest, NothingIsLeftBehind) {
   EXPECT_EQ(errno, ESRCH);
   EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);  // no child is left, dead or alive
   EXPECT_EQ(errno, ECHILD);
+}
+
+TEST(SubprocessTest, WhatTheProgramStartedIsNotLeftBehind) {
+  int alive[2];  // its writing end stays open as long as any of them lives
+  ASSERT_EQ(pipe(alive), 0);
+  {
+    ASSERT_OK_AND_ASSIGN(auto process, Subprocess::Start(Shell("sleep 1000 & echo ready; wait")));
+    EXPECT_THAT(process->WaitForLine("ready"), IsOk());
+  }
+  close(alive[1]);
+  pollfd ended{.fd = alive[0], .events = POLLIN, .revents = 0};
+  EXPECT_EQ(poll(&ended, 1, 60'000), 1) << "the child of the program that was killed lives on";
+  close(alive[0]);
 }
 
 TEST(SubprocessTest, EnvironmentIsOnTopOfOurs) {
