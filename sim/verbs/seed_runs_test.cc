@@ -85,6 +85,7 @@ TEST(SeedRunsTest, AProgramHasNothingOfOurs) {
     execl("/bin/sh", "sh", "-c", "ls /proc/self/fd | tr '\\n' ' '; cat; exit 5", nullptr);
     return 2;
   });
+  ASSERT_EQ(runs.size(), 8u);
   for (const auto& [seed, run] : runs) {
     EXPECT_EQ(run.status, 5);
     EXPECT_TRUE(run.was_run);

@@ -41,7 +41,10 @@ unresponsive~PeerUnresponsive, provider 13~provider error 13: Unresponsive (rece
 END
 
 echo "== receivers that are not ready, again and again"
-run EveryMessageArrives '{"rules": [{"name": "storm", "fault": "receiver_not_ready", "when": {"operation": "send", "probability": 0.2}}]}'
+facts=$(run EveryMessageArrives \
+  '{"rules": [{"name": "storm", "fault": "receiver_not_ready", "when": {"operation": "send", "probability": 0.2}}]}')
+echo "$facts"
+[ "$facts" = "EveryMessageArrives: 200 messages" ] || { echo "FAILED: no 200 messages"; exit 1; }
 echo "== the nth registration fails, and the next one works"
 # The provider registers memory of its own before: a number in the middle of ours is found by trying.
 for nth in $(seq 1 40); do
