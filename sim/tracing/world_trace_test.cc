@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -142,10 +143,18 @@ TEST(WorldTraceTest, AMessageIsTwoOperations) {
     EXPECT_EQ(trace.PathOf("1." + std::to_string(i)), "post completion poll");
   }
   // Which operation it was is told by the device and by the driver: they agree.
-  for (const CheckedSlice& poll : trace.Of("poll")) {
-    EXPECT_EQ(poll.arguments.at("ops").find('0'), std::string::npos) << poll.arguments.at("ops");
-    if (poll.arguments.at("count") == "1" && poll.pid == 2) break;
+  std::map<int, std::set<std::string>> completed, polled;  // by machine
+  for (const CheckedSlice& completion : trace.Of("completion")) {
+    completed[completion.pid].insert(completion.arguments.at("op"));
   }
+  for (const CheckedSlice& poll : trace.Of("poll")) {
+    const std::string& operations = poll.arguments.at("ops");  // such as [3,10]
+    std::istringstream numbers(operations.substr(1, operations.size() - 2));
+    for (std::string number; std::getline(numbers, number, ',');) polled[poll.pid].insert(number);
+  }
+  EXPECT_EQ(polled, completed);
+  EXPECT_THAT(completed[1], SizeIs(20));
+  EXPECT_THAT(completed[2], SizeIs(20));
 }
 
 TEST(WorldTraceTest, AnImmediateBelongsToItsWrite) {
