@@ -11,7 +11,7 @@ fabric=statuses-$(mktemp -u XXXXXXXXXX)
 run() {  # SCENARIO PLAN: prints its facts
   echo "$2" >"$work/plan.json"
   "$efa_run" --nics=1 --quiet --fabric="$fabric" --faults="$work/plan.json" "$provider" --gtest_filter="Plan.$1" \
-    >"$work/one.txt" 2>&1 || { echo "FAILED: $1 under $2"; cat "$work/one.txt"; exit 1; }
+    >"$work/one.txt" 2>&1 || { { echo "FAILED: $1 under $2"; cat "$work/one.txt"; } >&2; exit 1; }
   sed -n 's/^OUTCOME //p' "$work/one.txt"
 }
 
