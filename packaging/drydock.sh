@@ -11,14 +11,14 @@ else
   table=$built/packaging/programs.txt helper=$built/packaging/completion.sh
 fi
 
-programs() { grep -v '^#' "$table"; }
-
-file_of() {  # COMMAND: prints its program's file; nothing where there is no such command
-  programs | while IFS='|' read -r command folder target _; do
-    [ "$command" = "$1" ] || continue
-    if [ -f "$here/version.txt" ]; then echo "$here/$command"; else echo "$built/$folder/$target"; fi
-  done
-}
+# The table: commands in its order, and of each its program and what it does.
+commands=()
+declare -A files summaries
+while IFS='|' read -r command folder target summary; do
+  [[ "$command" != '#'* ]] || continue
+  commands+=("$command") summaries[$command]=$summary
+  if [ -f "$here/version.txt" ]; then files[$command]=$here/$command; else files[$command]=$built/$folder/$target; fi
+done <"$table"
 
 version() { if [ -f "$here/version.txt" ]; then echo "drydock $(cat "$here/version.txt")"; else echo "drydock, not installed"; fi; }
 
@@ -34,7 +34,8 @@ drydock: RDMA programs for AWS EFA, on simulated NICs and on real ones.
 
 Commands:
 TEXT
-  programs | awk -F '|' '{ printf "  %-12s %s\n", $1, $4 }'
+  local each
+  for each in "${commands[@]}"; do printf '  %-12s %s\n' "$each" "${summaries[$each]}"; done
   cat <<'TEXT'
 
 Examples:
@@ -50,17 +51,30 @@ TEXT
 
 refuse() { echo "drydock: $*" >&2; exit 2; }
 
+# The flags of a program's --help, as completion.sh wants them: each once, with dashes; it adds --help.
+flags_of() {  # COMMAND
+  local line
+  local -A seen=([--help]=1)
+  while IFS= read -r line; do
+    if [[ "$line" =~ ^\ \ (--[a-z][a-z_-]*) ]] && [ -z "${seen[${BASH_REMATCH[1]}]:-}" ]; then
+      seen[${BASH_REMATCH[1]}]=1
+      printf '%s ' "${BASH_REMATCH[1]//_/-}"
+    fi
+  done < <("${files[$1]}" --help 2>/dev/null)
+}
+
 # A program's --help, in which programs are called as they are here: `write`, `info` and `batch` alone are other commands of a machine.
 help_of() {  # COMMAND
-  local names
-  names=$(programs | cut -d'|' -f1 | grep -vx efa-run | paste -sd'|')
-  "$(file_of "$1")" --help |
+  local each names=
+  for each in "${commands[@]}"; do
+    if [ "$each" != efa-run ]; then names+=${names:+|}$each; fi
+  done
+  "${files[$1]}" --help |
     sed -E "s/^trace_html: /trace: /; s/^  trace_html /  trace /; s/(^  |&& | -n [0-9]+ |\`)($names)( |\`|\$)/\1drydock \2\3/g"
 }
 
 run() {  # COMMAND ARGUMENT...
-  local program
-  program=$(file_of "$1")
+  local program=${files[$1]:-}
   [ -n "$program" ] || refuse "no command '$1' (drydock --help lists them)"
   if [ ! -x "$program" ] && [ "$1" = efa-run ]; then refuse "efa-run is not installed: it is in the package drydock-efa-run"; fi
   [ -x "$program" ] || refuse "$program is not there: the installation is not whole"
@@ -78,9 +92,8 @@ case "${1:-}" in
       bash | zsh) ;;
       *) refuse "completion of bash or of zsh, not '${2:-}'" ;;
     esac
-    programs | while IFS='|' read -r command _ _ summary; do
-      flags=$("$(file_of "$command")" --help 2>/dev/null | sed -nE 's/^  (--[a-z][a-z_-]*).*/\1/p' | tr _ - | sort -u | tr '\n' ' ') || true
-      echo "$command|$summary|$flags"
+    for command in "${commands[@]}"; do
+      echo "$command|${summaries[$command]}|$(flags_of "$command")"
     done | "$helper" "$2"
     ;;
   -*) refuse "unknown flag $1 (drydock --help shows what there is)" ;;

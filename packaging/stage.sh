@@ -26,7 +26,7 @@ stage_manuals() {  # FOLDER DATE VERSION PROGRAM...
 stage_documents() {  # FOLDER PACKAGE FILE...
   local folder=$1/share/doc/$2 file
   put 644 packaging/copyright.txt "$folder/copyright"
-  for file in "${@:3}"; do put 644 "$file" "$folder/$(basename "$file")"; done
+  for file in "${@:3}"; do put 644 "$file" "$folder/${file##*/}"; done
 }
 
 stage() {  # PACKAGE FOLDER VERSION DATE
@@ -37,11 +37,11 @@ stage() {  # PACKAGE FOLDER VERSION DATE
 stage_drydock_efa_run() {  # FOLDER VERSION DATE
   local file plan page
   for file in sim/verbs/{efa-run,libdrydock_verbs.so} sim/virtual_time/libdrydock_time.so; do
-    strip_into "$file" "$1/lib/drydock/$(basename "$file")"
+    strip_into "$file" "$1/lib/drydock/${file##*/}"
   done
   mkdir -p "$1/bin"
   ln -s ../lib/drydock/efa-run "$1/bin/efa-run"
-  for plan in packaging/plans/*.json; do put 644 "$plan" "$1/share/drydock/plans/$(basename "$plan")"; done
+  for plan in packaging/plans/*.json; do put 644 "$plan" "$1/share/drydock/plans/${plan##*/}"; done
   stage_documents "$1" drydock-efa-run README.md CHANGELOG.md
   # At their places below the README: programs of all packages name docs/faults.md and others.
   for page in docs/*.md; do put 644 "$page" "$1/share/doc/drydock-efa-run/$page"; done
@@ -67,12 +67,10 @@ stage_drydock() {  # FOLDER VERSION DATE
   stage_manuals "$1" "$3" "$2" drydock "${commands[@]:1}"
 }
 
-# Copies FILE... of this folder to their places under FOLDER.
+# Copies files of this folder to their places under FOLDER, with the rights of new files.
 copy_tree() {  # FOLDER <FILES
   mkdir -p "$1"
-  xargs cp -L --parents -t "$1"
-  find "$1" -type f -exec chmod 644 {} +
-  find "$1" -type d -exec chmod 755 {} +
+  xargs cp -L --parents --no-preserve=mode -t "$1"
 }
 
 # The machine's Abseil, whose archives are in ours: a program has to see the headers that belong to them.
@@ -106,7 +104,7 @@ stage_libdrydock_dev() {  # FOLDER VERSION DATE
 
 stage_python3_drydock() {  # FOLDER VERSION DATE
   local file to=$1/lib/python3/dist-packages
-  for file in python/drydock/*.py; do put 644 "$file" "$to/drydock/$(basename "$file")"; done
+  for file in python/drydock/*.py; do put 644 "$file" "$to/drydock/${file##*/}"; done
   sed "s/@VERSION@/$2/" python/metadata.txt | put 644 /dev/stdin "$to/drydock-$2.dist-info/METADATA"
   put 644 python/entry_points.txt "$to/drydock-$2.dist-info/entry_points.txt"
   stage_documents "$1" python3-drydock docs/packages.md
