@@ -12,6 +12,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <span>
 #include <system_error>
 #include <utility>
 
@@ -70,9 +71,8 @@ std::string HashOf(const std::string& path) {
               static_cast<std::streamsize>(std::min<std::uint64_t>(left, bytes.size())));
     if (file.gcount() == 0) return "";
     left -= static_cast<std::uint64_t>(file.gcount());
-    for (std::streamsize i = 0; i < file.gcount(); ++i) {
-      hash = (hash ^ static_cast<unsigned char>(bytes[static_cast<std::size_t>(i)])) *
-             0x100000001b3ull;
+    for (const char byte : std::span(bytes.data(), static_cast<std::size_t>(file.gcount()))) {
+      hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3ull;
     }
   }
   return absl::StrFormat("%016x", hash);

@@ -5,10 +5,12 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstring>
 #include <fstream>
-#include <iterator>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -140,7 +142,10 @@ absl::Status CheckProgram(const std::string& file) {
   }
   std::ifstream stream(file, std::ios::binary);
   if (!stream) return absl::OkStatus();  // it can be run, not read: nothing is known of it
-  const ElfFile program(std::string{std::istreambuf_iterator<char>(stream), {}});
+  std::string bytes(static_cast<std::size_t>(found.st_size), '\0');
+  stream.read(bytes.data(), found.st_size);
+  bytes.resize(static_cast<std::size_t>(stream.gcount()));
+  const ElfFile program(std::move(bytes));
   if (!program.valid()) return absl::OkStatus();
   if (!program.HasInterpreter()) {
     return Refuse(file, "is linked statically: no library can be put in front of its own");
