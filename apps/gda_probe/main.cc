@@ -176,6 +176,7 @@ void PrintJson(const Source& source, gpu::Device& device, const std::vector<Mapp
   }
   const nlohmann::ordered_json json = {{"nic", source.nic},
                                        {"source", source.kind},
+                                       {"because", source.reason},
                                        {"device", device.name()},
                                        {"send", ToJson(source.view.send)},
                                        {"receive", ToJson(source.view.receive)},

@@ -1,5 +1,7 @@
 // gda_probe as a user starts it, on the stand-in GPU.
 
+#include <string>
+
 #include "drydock/testing/harness/run_program.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -27,6 +29,7 @@ TEST(GdaProbeTest, SaysWhatTheQueueIsAndThatItIsMappable) {
 TEST(GdaProbeTest, IsForScriptsToo) {
   const auto json =
       nlohmann::json::parse(kProbe.Output({"--source=auto", "--device=host", "--json"}));
+  EXPECT_THAT(json["because"].get<std::string>(), HasSubstr("libfabric"));
   EXPECT_EQ(json["mappable"], true);
   EXPECT_EQ(json["send"]["entry_bytes"], 64);
   EXPECT_THAT(json["pieces"], SizeIs(8));
