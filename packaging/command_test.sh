@@ -67,6 +67,7 @@ refused "no command 'wirte' (drydock --help lists them)" wirte
 refused "unknown flag --frobnicate" --frobnicate
 refused "completion of bash or of zsh, not 'fish'" completion fish
 refused "no command 'nothing'" help nothing
+refused "no command ''" help ''
 "$drydock" >/dev/null 2>&1 && fail "no command at all is no success"
 
 echo "== a command's exit status and flags are passed on"

@@ -74,7 +74,8 @@ help_of() {  # COMMAND
 }
 
 run() {  # COMMAND ARGUMENT...
-  local program=${files[$1]:-}
+  local program=
+  [ -z "$1" ] || program=${files[$1]:-}  # bash looks up no empty name
   [ -n "$program" ] || refuse "no command '$1' (drydock --help lists them)"
   if [ ! -x "$program" ] && [ "$1" = efa-run ]; then refuse "efa-run is not installed: it is in the package drydock-efa-run"; fi
   [ -x "$program" ] || refuse "$program is not there: the installation is not whole"
