@@ -6,9 +6,6 @@ efa_run=$PWD/$1 suite=$PWD/$2 processes=$3
 flags=("${@:4}")
 source "$(dirname "$0")/efa_known.sh"
 export DRYDOCK_PROVIDER=efa DRYDOCK_PROCESSES=$processes
-# Every endpoint clears the pools of its queues, 180 MB at their full depth: two fifths of the suite's time. No behaviour asks
-# for more than this.
-export FI_EFA_TX_SIZE=512 FI_EFA_RX_SIZE=512
 
 version=$(fi_info --version | sed -n 's/^libfabric: //p')
 [ -n "$version" ] || { echo "fi_info does not say which libfabric this is"; exit 1; }
