@@ -14,12 +14,15 @@
 #include "drydock/coro/task.h"
 #include "drydock/fabric/async/immediate_counter.h"
 #include "drydock/sim/cluster/cluster.h"
+#include "drydock/testing/harness/sanitizer.h"
 #include "drydock/testing/matchers/status_matchers.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace drydock::fabric::async {
 namespace {
 
+using ::testing::HasSubstr;
 using testing_matchers::IsOk;
 using testing_matchers::StatusIs;
 
@@ -122,6 +125,13 @@ TEST_F(NodeTest, RegistersMemoryOfTheCallers) {
 }
 
 // efa-direct on p4d has messages only, and refuses memory for anything else.
+TEST_F(NodeTest, MemoryThatIsNotThereIsAnError) {
+  if (harness::kSanitized) GTEST_SKIP() << "a sanitizer ends the program";
+  constexpr std::size_t kFarTooMuch = std::size_t{1} << 60;
+  EXPECT_THAT(Open("a")->Allocate(kFarTooMuch),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("1152921504606846976 B")));
+}
+
 TEST_F(NodeTest, RegistersMemoryForTheUsesThatTheNicHas) {
   sim::Cluster network(2, {.seed = 1, .profile = "p4d"});
   Node &a = network.node(0), &b = network.node(1);
