@@ -19,7 +19,7 @@ namespace drydock::fabric {
 
 // What it is: a protection domain of one NIC. Keys and queues of one domain are invalid in
 // another. Ownership: belongs to the caller that opened it; what was opened from it keeps
-// it working. Threads: thread-safe. Blocking: opening and registering may enter the kernel.
+// it working. Threads: as its Fabric. Blocking: opening and registering may enter the kernel.
 // Destruction: closes; if something opened from it is still open, it lives on until the last of
 // these is gone. Errors: kInvalidArgument for options out of range or objects of another domain,
 // kResourceExhausted for a limit of the device or of locked memory, kUnimplemented for what this

@@ -17,7 +17,9 @@ namespace drydock::fabric {
 
 // What it is: the root object of a backend. Each backend is one header with an Open function that
 // returns it. Ownership: belongs to the caller that opened it; domains keep it working. Threads:
-// thread-safe. Blocking: opening a domain may enter the kernel. Destruction: any time.
+// thread-safe, as its domains and their regions are; those of one simulated world are used from one
+// thread (sim/driver/sim_fabric.h). Blocking: opening a domain may enter the kernel. Destruction:
+// any time.
 class Fabric : public Capable {
  public:
   // Its name for a person: "sim (efa-direct, profile test)", "libfabric 1.17 tcp;ofi_rxm".

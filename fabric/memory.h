@@ -79,7 +79,7 @@ static_assert(std::is_trivially_destructible_v<RemoteBuffer>);
 // Memory that a NIC may use.
 //
 // Ownership: the memory itself is the caller's, and must stay mapped until the region was closed
-// and every operation that uses it has completed. Threads: thread-safe. Blocking: Close may enter
+// and every operation that uses it has completed. Threads: as its Fabric. Blocking: Close may enter
 // the kernel. Destruction: closes. A domain that is asked to close before is busy.
 class MemoryRegion : public Capable {
  public:
