@@ -146,7 +146,7 @@ TEST_F(TwoProcessTest, ClientsAreServedSideBySide) {
 // Whether a kill comes in the middle of a transfer is the scheduler's to decide: until it did.
 TEST_F(TwoProcessTest, ClientKilledInItsTransferCostsTheOthersNothing) {
   StartServer({"--timeout=8"});
-  for (int attempt = 0; attempt < 20; ++attempt) {
+  for (int attempt = 0; attempt < 80; ++attempt) {
     auto client = Start({kPatient, address_});
     const std::string session = WaitForTransfer();
     client->Signal(SIGKILL);
@@ -188,7 +188,7 @@ TEST_F(TwoProcessTest, AbsentServerIsReportedWithinTheTimeout) {
 }
 
 TEST_F(TwoProcessTest, ServerKilledInATransferIsReported) {
-  for (int attempt = 0; attempt < 20; ++attempt) {
+  for (int attempt = 0; attempt < 80; ++attempt) {
     StartServer({kPatient});
     auto client = Start({"--timeout=5", address_});
     WaitForTransfer();
