@@ -30,10 +30,10 @@ stop() {
 }
 trap stop EXIT
 failed() { echo "slurm.sh: $1" >&2; tail -n 20 "$work"/*.log >&2; exit 1; }
-until_true() {  # WHAT COMMAND...: for half a minute
+until_true() {  # WHAT COMMAND...: for two minutes: other tests may be under way
   local what=$1
   shift
-  for _ in $(seq 300); do
+  for _ in $(seq 1200); do
     if "$@"; then return; fi
     sleep 0.1
   done
