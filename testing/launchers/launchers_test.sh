@@ -57,12 +57,16 @@ under_slurm() {
   # Slurm's PMIx plugin ends the step of a rank that is gone.
   expect "srun: a rank that is killed ends the others" 1 0 "Data is correct" \
     srun --quiet --mpi=pmix --nodes=2 --ntasks=3 \
-    bash -c 'if [ "$SLURM_PROCID" = 1 ]; then "$@" & sleep 5; kill -9 $!; else exec "$@"; fi' - \
+    bash -c '[ "$SLURM_PROCID" = 1 ] || exec "$@"
+      "$@" &
+      while kill -0 $! && ! grep -qF "load      16 tokens" "$0"; do sleep 0.1; done
+      sleep 2
+      kill -9 $!' "$work/out.log" \
     "$alltoall" --provider=tcp --tokens=16 --rounds=1000000 --timeout=230
   grep -qF "load      16 tokens" "$work/out.log" || fail "it had not begun"
   expect "srun: a client that cannot start does not hold up its server" 1 1 "1 of 2 clients were served" \
     srun --quiet --mpi=pmix --nodes=2 --ntasks=3 \
-    bash -c '[ "$SLURM_PROCID" != 1 ] || set -- "$@" --nic=none; exec "$@"' - "$write" --provider=tcp --page-size=65536 --timeout=5
+    bash -c '[ "$SLURM_PROCID" != 1 ] || set -- "$@" --nic=none; exec "$@"' - "$write" --provider=tcp --page-size=65536 --timeout=15
   # It tells its receiver, which would wait until --timeout.
   expect "srun: a sender that cannot start does not hold up its receiver" 1 1 "rank 1 cannot go on: no NIC 'none'" \
     srun --quiet --mpi=pmix --nodes=2 --ntasks=2 \
