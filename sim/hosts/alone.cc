@@ -17,7 +17,7 @@ class Alone final : public Host::Impl, public ForkAware, public VirtualTime::Run
       : time_(*options.virtual_time),
         began_(time_.now()),
         world_(Combine(Combine(options.seed, 0), options.life), *options.profile,
-               {.clock = ClockKind::kVirtual, .checks = options.checks}),
+               {.checks = options.checks, .guest = true}),
         node_(world_.AddNode("machine-0", *options.profile, identity)) {
     // The program is one that was written for the machine's clock: it polls as often as it likes.
     world_.checks().rules().real_time = options.checks;

@@ -8,6 +8,8 @@
 #include <memory>
 #include <vector>
 
+#include "drydock/sim/profile/profile.h"
+#include "drydock/sim/world/world.h"
 #include "drydock/testing/harness/sanitizer.h"
 #include "gtest/gtest.h"
 
@@ -39,6 +41,15 @@ bool IsMapped(std::size_t bytes) {
   const std::unique_ptr<void, decltype(&std::free)> memory(std::malloc(bytes), &std::free);
   EXPECT_NE(memory, nullptr);
   return mallinfo2().hblks > before;
+}
+
+// Comes first: what the other test does lasts.
+TEST(FreedMemoryTest, GoesInAProcessWhoseWorldsAreGuests) {
+  if (harness::kSanitized) GTEST_SKIP() << "a sanitizer has a heap of its own";
+  constexpr std::size_t kMiB = 1 << 20;
+  for (int i = 0; i < 3; ++i) World(1, **FindProfile("p5"), {.guest = true});
+  // Less than in the other test: glibc's limit follows what is freed.
+  EXPECT_TRUE(IsMapped(4 * kMiB));
 }
 
 TEST(FreedMemoryTest, StaysWithTheProcessFromTheSecondWorldOn) {

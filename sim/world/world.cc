@@ -29,9 +29,11 @@ World::World(std::uint64_t seed, const Profile& profile, const WorldOptions& opt
       checks_(std::make_unique<Checks>(timeline_, deferred_, operations_, bus_)) {
   const bool is_virtual = options.clock == ClockKind::kVirtual;
   if (is_virtual) {
-    KeepFreedMemoryFromTheSecondWorld();
     observers_.Add(*log_writer_);
-    checks_->WatchOwners();
+    if (!options.guest) {
+      KeepFreedMemoryFromTheSecondWorld();
+      checks_->WatchOwners();
+    }
   }
   if (!options.checks.value_or(is_virtual)) return;
   checks_->AddTo(observers_);

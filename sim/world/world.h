@@ -71,6 +71,9 @@ struct WorldOptions {
   bool delays = true;
   // Whether the checks watch the program. Absent: in virtual time only.
   std::optional<bool> checks;
+  // In a process that was not written for it, as under efa-run: any thread may enter and end the
+  // world, so no thread's context owners are watched, and the heap keeps glibc's ways.
+  bool guest = false;
 };
 
 // On the machine's clock, and nothing takes longer than the simulator needs for it.
