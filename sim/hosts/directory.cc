@@ -282,10 +282,13 @@ std::string NetworkOf(const std::string& file, std::size_t prefix) {
 
 // Removes the files of a network that no process is in. A process that is about to join waits for
 // the door, and then sees that the network's file has gone: so that file goes last, and is made
-// where it is missing.
+// where it is missing. Where it was seen and is gone, its last machine has just left: nothing is
+// made then, which others would see.
 void RemoveIfDead(const std::string& network, const std::vector<std::string>& files) {
   const std::string path = absl::StrCat(kSharedFolder, network);
-  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  const bool seen = std::find(files.begin(), files.end(), network) != files.end();
+  const int make = seen ? 0 : O_CREAT;
+  const int fd = open(path.c_str(), O_RDWR | make | O_CLOEXEC | O_NOFOLLOW, 0600);
   if (fd < 0) return;
   const bool dead = IsOurs(fd) && Lock(fd, F_WRLCK, kDoor, false) && IsAt(path, fd) &&
                     !IsLockedByOthers(fd, 0, static_cast<off_t>(kMachines));
