@@ -39,7 +39,7 @@ using sim::Control;
 using sim::ControlType;
 using sim::Membership;
 
-constexpr coro::Duration kGuard = 20s;
+constexpr coro::Duration kGuard = 100s;
 
 // Containers may see folders of one file system as their shared memory.
 TEST(HostNumberTest, TwoFoldersOfAFileSystemAreTwoSharedMemories) {
@@ -71,7 +71,7 @@ class RendezvousTest : public testing::Test {
   // Members listen to the news only in here.
   template <typename Done>
   void ListenUntil(const std::vector<Membership*>& members, Done done) {
-    for (int i = 0; i < 2000 && !done(); ++i) {
+    for (int i = 0; i < kGuard / 10ms && !done(); ++i) {
       for (Membership* member : members) member->Listen();
       std::this_thread::sleep_for(10ms);
     }
@@ -154,7 +154,7 @@ TEST_F(RendezvousTest, NewsBehindTheWelcomeAreTaken) {
   ASSERT_TRUE(listening.Listen().ok());
   sim::Socket ours = *sim::Socket::Dial(listening.LocalAddress());
   pollfd readable{.fd = listening.fd(), .events = POLLIN, .revents = 0};
-  ASSERT_EQ(poll(&readable, 1, 10000), 1);
+  ASSERT_EQ(poll(&readable, 1, kGuard / 1ms), 1);
   sim::Stream rendezvous(listening.Accept(), sizeof(Control), 1 << 16);
   Control welcome;
   welcome.type = ControlType::kWelcome;
@@ -227,7 +227,7 @@ TEST_F(RendezvousTest, WhoCallsAgainHasNotLeft) {
   sim::Recall recall(*sim::SocketAddress::Of(name.host, name.port), meeting_.key(), 1,
                      first->seat(), clock.Now());
   std::optional<sim::Stream> stream;
-  for (int i = 0; i < 2000 && !stream.has_value(); ++i) {
+  for (int i = 0; i < kGuard / 10ms && !stream.has_value(); ++i) {
     meeting_.Thaw();
     std::this_thread::sleep_for(10ms);
     meeting_.Freeze();
@@ -249,7 +249,7 @@ TEST_F(RendezvousTest, NobodyReturnsToASeatThatIsNotKept) {
   ++seat.incarnation;
   first->Resume(Recalled(seat));
   bool listens = true;
-  for (int i = 0; i < 2000 && listens; ++i) {
+  for (int i = 0; i < kGuard / 10ms && listens; ++i) {
     std::this_thread::sleep_for(10ms);
     listens = first->Listen();
   }
@@ -280,8 +280,11 @@ TEST_F(RendezvousTest, ThereAreSoManyMachinesAndNoMore) {
   std::atomic<bool> done{false};
   std::thread listens([&] {
     while (!done) {
-      const std::lock_guard lock(mutex);
-      for (const auto& member : members) member->Listen();
+      {
+        const std::lock_guard lock(mutex);
+        for (const auto& member : members) member->Listen();
+      }
+      std::this_thread::sleep_for(1ms);  // who takes the mutex again at once leaves it to nobody
     }
   });
   for (std::size_t i = 0; i < sim::kMachines; ++i) {
@@ -339,13 +342,17 @@ TEST_F(RendezvousTest, NobodyJoinsWithoutAProof) {
 // Silent callers keep nobody out: of as many as there may be, a newer one displaces the oldest
 // before the time is up that each has.
 TEST_F(RendezvousTest, SilentStrangersAreDisplaced) {
-  std::vector<sim::Stream> strangers;
-  const auto begun = std::chrono::steady_clock::now();
-  for (std::size_t i = 0; i < sim::kMachines + 1; ++i) strangers.push_back(Connect());
-  std::span<const std::byte> message;
-  EXPECT_FALSE(sim::Await(strangers.front(), message, 4s));
-  const auto patience = std::chrono::steady_clock::now() - begun;
-  EXPECT_TRUE(strangers.front().ended() || patience > 5s) << "a very slow machine cannot tell";
+  // The rendezvous may have no processor for seconds: then it is asked once more.
+  bool displaced = false;
+  for (int attempt = 0; attempt < 5 && !displaced; ++attempt) {
+    std::vector<sim::Stream> strangers;
+    const auto begun = std::chrono::steady_clock::now();
+    for (std::size_t i = 0; i < sim::kMachines + 1; ++i) strangers.push_back(Connect());
+    std::span<const std::byte> message;
+    EXPECT_FALSE(sim::Await(strangers.front(), message, 4s));
+    displaced = strangers.front().ended() && std::chrono::steady_clock::now() - begun < 5s;
+  }
+  EXPECT_TRUE(displaced);
   EXPECT_EQ(Join()->seat().slot, 0);
 }
 
