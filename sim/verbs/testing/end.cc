@@ -102,7 +102,7 @@ std::optional<Entry> TakePlain(ibv_cq_ex* queue) {
 
 void PollUntil(const std::function<bool()>& done) {
   // After one wait in vain, another as long would tell nothing more.
-  static std::chrono::milliseconds patience(20000);
+  static std::chrono::milliseconds patience(100000);
   const auto deadline = std::chrono::steady_clock::now() + patience;
   while (!done()) {
     if (std::chrono::steady_clock::now() > deadline) {

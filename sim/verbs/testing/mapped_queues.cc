@@ -12,7 +12,7 @@ namespace {
 namespace efa = fabric::efa_queue;
 
 // Limit of a wait that ends as soon as something is there.
-constexpr auto kGuard = std::chrono::seconds(30);
+constexpr auto kGuard = std::chrono::seconds(100);
 
 }  // namespace
 
