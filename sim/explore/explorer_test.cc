@@ -159,7 +159,7 @@ TEST(ExplorerTest, SeedThatNeverWaitsIsAHangAndTheOtherSeedsGoOn) {
     return Fine(trial);
   });
   ExploreOptions options = Options(6);
-  options.patience = 2s;
+  options.patience = 5s;  // longer than a process waits for a processor
   ASSERT_OK_AND_ASSIGN(const ExploreReport report, Explore(scenario, options));
   EXPECT_EQ(report.count(Verdict::kCorrect), 5u);
   EXPECT_EQ(report.count(Verdict::kHang), 1u);
@@ -177,8 +177,9 @@ TEST(ExplorerTest, TimeInWhichAllAreStoppedIsNoSilence) {
       const pid_t waker = fork();
       if (waker == 0) {
         setpgid(0, 0);
-        usleep(2'500'000);
-        kill(-group, SIGCONT);
+        usleep(6'000'000);
+        // As long as they are there: this may come before the stop, where that had no processor.
+        while (kill(-group, SIGCONT) == 0) usleep(100'000);
         _exit(0);
       }
       setpgid(waker, waker);
@@ -186,7 +187,7 @@ TEST(ExplorerTest, TimeInWhichAllAreStoppedIsNoSilence) {
       return Fine(trial);
     });
     ExploreOptions options = Options(4);
-    options.patience = 2s;
+    options.patience = 5s;
     const absl::StatusOr<ExploreReport> report = Explore(scenario, options);
     _exit(report.ok() && report->count(Verdict::kCorrect) == 4 ? 0 : 1);
   }
@@ -221,16 +222,23 @@ TEST(ExplorerTest, WorkersEndWithTheProcessThatStartedThem) {
 
 // The process that it leaves behind holds the worker's pipe open.
 TEST(ExplorerTest, WorkerThatHasToldEverythingIsNeverAHang) {
-  const TestScenario scenario([](Trial& trial) {
-    if (trial.seed() == 3 && fork() == 0) {
-      usleep(2'000'000);
-      _exit(0);
+  SharedCounter left;
+  const TestScenario scenario([&](Trial& trial) {
+    if (trial.seed() != 3) return Fine(trial);
+    const pid_t child = fork();
+    if (child == 0) {
+      alarm(60);
+      for (;;) pause();
     }
+    left.Set(child);
     return Fine(trial);
   });
   ExploreOptions options = Options(3);
-  options.patience = 500ms;
-  ASSERT_OK_AND_ASSIGN(const ExploreReport report, Explore(scenario, options));
+  options.patience = 5s;
+  const absl::StatusOr<ExploreReport> explored = Explore(scenario, options);
+  if (left.count() > 0) kill(left.count(), SIGKILL);
+  ASSERT_THAT(explored, IsOk());
+  const ExploreReport& report = *explored;
   EXPECT_EQ(report.seeds, 3u);
   EXPECT_EQ(report.count(Verdict::kCorrect), 3u);
 }

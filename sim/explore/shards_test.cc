@@ -205,6 +205,7 @@ TEST(ShardRunTest, SurvivesEveryKill) {
   ShardOptions shard = Part(0, 1, path);
   shard.write_every = std::chrono::milliseconds(1);
   int kills = 0;
+  int unharmed = 0;
   for (int wait_us = 500;; wait_us += 700) {
     const pid_t child = fork();
     ASSERT_GE(child, 0);
@@ -218,7 +219,11 @@ TEST(ShardRunTest, SurvivesEveryKill) {
     ASSERT_EQ(waitpid(child, &status, 0), child);
     if (WIFEXITED(status)) {
       EXPECT_EQ(WEXITSTATUS(status), 0);
-      break;
+      if (kills > 0 || ++unharmed == 20) break;
+      // This process had no processor for longer than the other took: once more from the beginning.
+      std::remove(path.c_str());
+      wait_us = 500;
+      continue;
     }
     ++kills;
     const absl::StatusOr<Results> left = ReadResults(path);
