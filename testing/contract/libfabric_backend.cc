@@ -63,7 +63,7 @@ class LibfabricBackend final : public Backend {
   // The providers make progress only while they are polled: a short sleep, which leaves the processor to the other
   // process and to the device.
   void Idle() override { std::this_thread::sleep_for(50us); }
-  coro::Duration Patience() const override { return 20s; }
+  coro::Duration Patience() const override { return 60s; }
   coro::Duration Quiet() const override { return 50ms; }
   std::string Description() const override { return std::string(fabric_->description()); }
 

@@ -25,7 +25,7 @@ run() {
   while [ "$1" != -- ]; do flags+=("$1"); shift; done
   shift
   status=0
-  timeout 60 "$efa_run" --nics=2 --quiet --fabric="$fabric" "${flags[@]}" "$@" >"$work/said.txt" 2>&1 || status=$?
+  timeout 200 "$efa_run" --nics=2 --quiet --fabric="$fabric" "${flags[@]}" "$@" >"$work/said.txt" 2>&1 || status=$?
 }
 found() { sed -n 's/^drydock-efa: finding: process [0-9]* ([^)]*): \([a-z-]*\): .*/\1/p' "$work/said.txt" | sort -u; }
 
@@ -93,7 +93,7 @@ grep -qF '"findings":[]' "$work"/found.*.json || fail "a file of nothing"
 echo "== a signal leaves the file, and what is open is nobody's fault"
 "$efa_run" --nics=2 --quiet --fabric="$fabric" --findings=fail --findings-file="$work/ended.json" "$rules" wait >"$work/said.txt" 2>&1 &
 waiting=$!
-for _ in $(seq 300); do
+for _ in $(seq 1000); do
   if grep -q ready "$work/said.txt"; then break; fi
   sleep 0.1
 done

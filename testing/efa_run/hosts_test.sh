@@ -28,7 +28,7 @@ pingpong() {
   server=$!
   at "$2" --quiet fi_pingpong -p efa -e rdm -c -P "$4" "10.77.0.$3"
   for attempt in $(seq 50); do  # until the server listens
-    if timeout 60 "${line[@]}" >"$work/$1.log" 2>&1; then break; fi
+    if timeout 200 "${line[@]}" >"$work/$1.log" 2>&1; then break; fi
     [ "$attempt" -lt 50 ] || fail "fi_pingpong $1"
     sleep 0.2
   done
@@ -47,7 +47,7 @@ refused() {
 }
 # Waits until a line that begins with $2 is in file $1, and prints its second word.
 second_word() {
-  for _ in $(seq 300); do
+  for _ in $(seq 1000); do
     awk -v key="$2" '$1 == key { print $2; found = 1; exit } END { exit !found }' "$1" && return
     sleep 0.1
   done
@@ -55,9 +55,9 @@ second_word() {
 }
 
 echo "== the first one makes the key and serves, as long as its program runs"
-at 1 sleep 500
+at 1 sleep 900
 "${line[@]}" 2>"$work/first.log" &
-for _ in $(seq 100); do [ ! -e "$work/key1" ] || break; sleep 0.1; done
+for _ in $(seq 1000); do [ ! -e "$work/key1" ] || break; sleep 0.1; done
 [ "$(stat -c %a "$work/key1")" = 600 ] || fail "others may read the key"
 refused "$work/key2: not there" 2
 echo 000102030405060708090a0b0c0d0e0f >"$work/key2" && chmod 600 "$work/key2"

@@ -13,7 +13,7 @@ fail() { echo "FAILED: $*"; cat "$work"/*.log; exit 1; }
 expect() { grep -qF -- "$2" "$1" || fail "no '$2' in $1"; }
 # Waits until a line that begins with $2 is in file $1, and prints its second word.
 second_word() {
-  for _ in $(seq 200); do
+  for _ in $(seq 1000); do
     awk -v key="$2" '$1 == key { print $2; found = 1; exit } END { exit !found }' "$1" && return
     sleep 0.1
   done
@@ -33,7 +33,7 @@ port=$((20000 + RANDOM % 12000))
 run=("$efa_run" --profile=p5 --nics=1 --quiet --fabric="$fabric" fi_pingpong -p efa -e rdm -c)
 "${run[@]}" -B $port >"$work/server.log" 2>&1 &
 for attempt in $(seq 50); do  # until the server listens
-  if timeout 60 "${run[@]}" -P $port 127.0.0.1 >"$work/client.log" 2>&1; then break; fi
+  if timeout 200 "${run[@]}" -P $port 127.0.0.1 >"$work/client.log" 2>&1; then break; fi
   [ "$attempt" -lt 50 ] || fail "fi_pingpong"
   sleep 0.2
 done
@@ -51,7 +51,7 @@ run=("$efa_run" --profile=p5 --nics=1 --quiet --fabric="$fabric" --trace="$work/
 "${run[@]}" >"$work/write-server.log" 2>&1 &
 server=$!
 address=$(second_word "$work/write-server.log" address)
-timeout 60 "${run[@]}" "$address" >"$work/write.log" 2>&1 || fail "write"
+timeout 200 "${run[@]}" "$address" >"$work/write.log" 2>&1 || fail "write"
 expect "$work/write.log" "Data is correct"
 # Not SIGINT: a shell that is not interactive lets what it starts with & ignore it.
 kill -TERM "$server"
@@ -73,7 +73,7 @@ run=("$efa_run" --profile=p5 --nics=2 --quiet --fabric="$fabric-ranks" "$alltoal
 ranks=($!)
 meet=$(second_word "$work/rank0.log" meet)
 for rank in 1 2; do
-  timeout 100 "${run[@]}" --in-place "$meet" >"$work/rank$rank.log" 2>&1 &
+  timeout 200 "${run[@]}" --in-place "$meet" >"$work/rank$rank.log" 2>&1 &
   ranks+=($!)
 done
 for rank in 0 1 2; do wait "${ranks[rank]}" || fail "rank $rank of alltoall"; done

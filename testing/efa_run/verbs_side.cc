@@ -152,7 +152,7 @@ void Side::Begin(const Side& peer, std::uint64_t wr_id) {
 
 ibv_wc Side::Wait(ibv_cq* queue) const {
   using std::chrono::steady_clock;
-  const auto deadline = steady_clock::now() + std::chrono::seconds(30);
+  const auto deadline = steady_clock::now() + std::chrono::seconds(100);
   ibv_wc entry{};
   while (ibv_poll_cq(queue, 1, &entry) != 1) {
     errno = ETIMEDOUT;

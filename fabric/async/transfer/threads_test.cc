@@ -42,7 +42,7 @@ TEST_P(ThreadsTest, EveryPageArrivesWhoeverWorksForTheNics) {
       CO_ASSIGN_OR_RETURN(const auto arrived, pair.receiver().engine().Expect(transfer, kPages));
       CO_RETURN_IF_ERROR(
           co_await pair.sender().engine().WritePages(from, target, shape, {.transfer = transfer}));
-      const bool all = co_await arrived->Reached(coro::After(pair.loop().Now(), 60s));
+      const bool all = co_await arrived->Reached(coro::After(pair.loop().Now(), 200s));
       EXPECT_TRUE(all) << arrived->distinct();
       EXPECT_TRUE(harness::Holds(to, 0, kPages * kPage, 5, 0));
     }
