@@ -66,7 +66,7 @@ under_slurm() {
   grep -qF "load      16 tokens" "$work/out.log" || fail "it had not begun"
   expect "srun: a client that cannot start does not hold up its server" 1 1 "1 of 2 clients were served" \
     srun --quiet --mpi=pmix --nodes=2 --ntasks=3 \
-    bash -c '[ "$SLURM_PROCID" != 1 ] || set -- "$@" --nic=none; exec "$@"' - "$write" --provider=tcp --page-size=65536 --timeout=15
+    bash -c '[ "$SLURM_PROCID" != 1 ] || set -- "$@" --nic=none; exec "$@"' - "$write" --provider=tcp --page-size=65536 --timeout=40
   # It tells its receiver, which would wait until --timeout.
   expect "srun: a sender that cannot start does not hold up its receiver" 1 1 "rank 1 cannot go on: no NIC 'none'" \
     srun --quiet --mpi=pmix --nodes=2 --ntasks=2 \
