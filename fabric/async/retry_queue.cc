@@ -18,6 +18,12 @@ RetryQueue::RetryQueue(CompletionDispatcher& dispatcher, const BackoffOptions& o
 }
 
 void RetryQueue::Add(PendingOperation& operation) {
+  if (pending_.empty()) {
+    // Those that waited before may all have left unposted, by their deadlines: their wait, and the
+    // timer that they left armed, are not this one's.
+    Cancel();
+    wait_ = options_.first;
+  }
   pending_.PushBack(operation);
   // The next turn of the loop polls first, and fires this timer then.
   if (!armed()) dispatcher_.loop().timers().Arm(*this, dispatcher_.loop().Now());
@@ -36,7 +42,8 @@ void RetryQueue::Drain() {
     const ErrorCode error = operation->TryPost();
     if (error == ErrorCode::kAgain) {
       dispatcher_.loop().timers().Arm(*this, coro::After(dispatcher_.loop().Now(), wait_));
-      wait_ = std::min(2 * wait_, options_.most);
+      // Half is compared, since twice a long wait may be no Duration.
+      wait_ = wait_ > options_.most / 2 ? options_.most : 2 * wait_;
       return;
     }
     wait_ = options_.first;

@@ -219,6 +219,41 @@ TEST_F(RetryTest, RefusalForLongerThanThePostTimeoutFails) {
   EXPECT_EQ(dispatcher_->slots().in_flight(), 0u);
 }
 
+// A wait that grew for operations that were given up is not that of the next one.
+TEST_F(RetryTest, WaitsStartAnewOnceNoneIsLeft) {
+  refusals_ = 1'000'000;
+  EXPECT_THAT(loop_.Run(SendOne(ErrorCode::kDeadlineExceeded)), IsOk());
+  const std::size_t before = attempts_.size();
+  refusals_ = before + 3;
+  EXPECT_THAT(loop_.Run(SendOne(ErrorCode::kOk)), IsOk());
+  ASSERT_EQ(attempts_.size(), before + 4);
+  const coro::Time start = attempts_[before].time;
+  EXPECT_EQ(attempts_[before + 1].time, start);
+  EXPECT_EQ(attempts_[before + 2].time, start + 1us);
+  EXPECT_EQ(attempts_[before + 3].time, start + 3us);
+}
+
+// Twice the wait is no Duration then, of which the builds with a sanitizer tell.
+TEST_F(RetryTest, WaitMayBeAsLongAsADuration) {
+  auto raw = std::make_unique<NiceMock<MockEndpoint>>();
+  int attempts = 0;
+  ON_CALL(*raw, Send(_)).WillByDefault([&](std::span<const SendRequest>) {
+    ++attempts;
+    return PostResult{0, ErrorCode::kAgain};
+  });
+  constexpr coro::Duration kLongest = coro::Duration::max();
+  AsyncEndpoint patient(
+      *dispatcher_, std::move(raw),
+      {.post_timeout = 100ms, .backoff = {.first = kLongest / 2 + 1ns, .most = kLongest}});
+  auto main = [&]() -> coro::Task<absl::Status> {
+    const Completion done = co_await patient.Send(BufferSlice(), Peer{1});
+    EXPECT_EQ(done.error, ErrorCode::kDeadlineExceeded);
+    co_return absl::OkStatus();
+  };
+  EXPECT_THAT(loop_.Run(main()), IsOk());
+  EXPECT_EQ(attempts, 2);  // the first, and the retry that is due at once
+}
+
 TEST_F(RetryTest, RefusalForGoodEndsTheOperation) {
   refusals_ = 3;
   final_ = ErrorCode::kUnsupported;
