@@ -34,7 +34,8 @@ class RoomListener : public coro::ListNode {
 // Counts of events that no awaiter was told of.
 struct DispatcherCounters {
   std::uint64_t completions = 0;
-  std::uint64_t late = 0;  // of an operation that was given up and whose slot serves another
+  // Of an operation whose endpoint was closed before, or that had its completion already.
+  std::uint64_t late = 0;
   // That took no receive, and that no ImmediateCounter waits for.
   std::uint64_t unexpected_immediates = 0;
   std::uint64_t stray_errors = 0;  // failures with no context
