@@ -20,6 +20,11 @@ bool Within(std::uint64_t offset, std::uint64_t bytes, std::uint64_t length) {
   return offset <= length && bytes <= length - offset;
 }
 
+// Rounded up. Adding to `bytes` first would wrap around for long pieces.
+std::uint64_t Pieces(std::uint64_t bytes, std::uint64_t piece) {
+  return bytes / piece + (bytes % piece != 0 ? 1 : 0);
+}
+
 // The numbers of the transfer and of its pages, which follow each other unless it is a scatter.
 absl::Status ReadNumbers(const TransferOptions& options, std::uint64_t pages, Plan& plan,
                          bool scatter = false) {
@@ -63,9 +68,9 @@ absl::Status ReadPages(const PagesShape& shape, const PageList& list, std::uint6
 
 std::uint32_t PiecesOf(const WriteShape& shape, Policy policy, std::size_t nics) {
   std::uint64_t piece = shape.piece_bytes;
-  if (piece == 0) piece = policy == Policy::kSplit ? (shape.bytes + nics - 1) / nics : shape.bytes;
+  if (piece == 0) piece = policy == Policy::kSplit ? Pieces(shape.bytes, nics) : shape.bytes;
   if (piece == 0) return 0;
-  const std::uint64_t pieces = (shape.bytes + piece - 1) / piece;
+  const std::uint64_t pieces = Pieces(shape.bytes, piece);
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(pieces, UINT32_MAX));
 }
 
@@ -78,8 +83,7 @@ absl::Status PlanWrite(const WriteShape& shape, std::uint32_t pieces,
         options, absl::StrCat("write of ", shape.bytes, " bytes from ", shape.source_offset, " to ",
                               shape.target_offset, " leaves its memory"));
   }
-  plan.page_bytes =
-      shape.piece_bytes == 0 ? (shape.bytes + pieces - 1) / pieces : shape.piece_bytes;
+  plan.page_bytes = shape.piece_bytes == 0 ? Pieces(shape.bytes, pieces) : shape.piece_bytes;
   plan.total_bytes = shape.bytes;
   plan.from.offset_bytes = shape.source_offset;
   plan.to.offset_bytes = shape.target_offset;

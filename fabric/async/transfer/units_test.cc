@@ -195,6 +195,20 @@ TEST(ArrivalsTest, DistinctPagesCountAndNothingElse) {
 
 // ---- Plans ----
 
+TEST(PiecesOfTest, PiecesOfAnyLengthCoverTheRange) {
+  const auto pieces = [](std::uint64_t bytes, std::uint64_t piece_bytes) {
+    return PiecesOf({.bytes = bytes, .piece_bytes = piece_bytes}, Policy::kRoundRobin, 2);
+  };
+  EXPECT_EQ(pieces(0, 100), 0u);
+  EXPECT_EQ(pieces(100, 100), 1u);
+  EXPECT_EQ(pieces(101, 100), 2u);
+  EXPECT_EQ(pieces(101, UINT64_MAX), 1u);
+  EXPECT_EQ(pieces(UINT64_MAX, 1), UINT32_MAX);
+  EXPECT_EQ(pieces(UINT64_MAX, UINT64_MAX - 1), 2u);
+  EXPECT_EQ(PiecesOf({.bytes = 5}, Policy::kSplit, 4), 3u);  // of 2 B
+  EXPECT_EQ(PiecesOf({.bytes = UINT64_MAX}, Policy::kSplit, 4), 4u);
+}
+
 // A source, and peers whose memory is as long.
 class PlanTest : public ::testing::Test {
  protected:
