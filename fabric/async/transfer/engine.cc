@@ -1,8 +1,10 @@
 #include "drydock/fabric/async/transfer/engine.h"
 
 #include <atomic>
+#include <new>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "drydock/coro/status_macros.h"
 #include "drydock/fabric/async/transfer/barrier_group.h"
@@ -118,7 +120,11 @@ absl::StatusOr<MemoryRef> Engine::Register(const MemoryRequest& request,
 absl::StatusOr<MemoryRef> Engine::Allocate(std::size_t length_bytes, Access access) {
   // Not make_shared: it puts the owners' count behind the bytes, where no sanitizer sees an
   // overrun.
-  const std::shared_ptr<std::byte[]> bytes(new std::byte[length_bytes]());
+  const std::shared_ptr<std::byte[]> bytes(new (std::nothrow) std::byte[length_bytes]());
+  if (bytes == nullptr) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("allocate ", length_bytes, " B: there is not so much memory"));
+  }
   return Register({.data = bytes.get(), .length_bytes = length_bytes, .access = access}, bytes);
 }
 

@@ -109,7 +109,7 @@ class Engine final : private coro::Selector {
   // reference to the memory. Errors: those of Domain::RegisterMemory.
   absl::StatusOr<MemoryRef> Register(const MemoryRequest& request,
                                      std::shared_ptr<void> keep = nullptr);
-  // The same with fresh zero bytes.
+  // The same with fresh zero bytes. kResourceExhausted: there is not so much memory.
   absl::StatusOr<MemoryRef> Allocate(std::size_t length_bytes, Access access = Access::kAll);
 
   // Makes the peer known to every NIC: from then on it may write here, and be written to. Returns

@@ -14,6 +14,7 @@
 #include "drydock/coro/status_macros.h"
 #include "drydock/fabric/async/transfer/barrier_group.h"
 #include "drydock/fabric/async/transfer/immediate.h"
+#include "drydock/testing/harness/sanitizer.h"
 #include "drydock/testing/harness/transfer_hosts.h"
 #include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
@@ -338,6 +339,13 @@ TEST(EngineTest, WindowNeverMeetsAFullQueue) {
 }
 
 // ---- Calls that are refused ----
+
+TEST(EngineTest, MemoryThatIsNotThereIsAnError) {
+  if (harness::kSanitized) GTEST_SKIP() << "a sanitizer ends the program";
+  Cluster cluster(1, 2);
+  EXPECT_THAT(cluster.engine(0).Allocate(std::size_t{1} << 60),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("1152921504606846976 B")));
+}
 
 TEST(EngineTest, PeersCannotMakeItCountWhatNobodyExpects) {
   Pair pair(1);
