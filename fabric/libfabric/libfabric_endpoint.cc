@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 
 #include "drydock/fabric/libfabric/errno_mapping.h"
@@ -43,9 +44,12 @@ struct Segments {
   std::size_t count = 0;
 };
 
+// The largest number if it is more than that: a sum that wraps around would pass for a short one.
 std::size_t TotalBytes(const LocalBuffer& first, MoreSegments more) {
   std::size_t total = first.length_bytes;
-  for (const LocalBuffer& buffer : more) total += buffer.length_bytes;
+  for (const LocalBuffer& buffer : more) {
+    if (__builtin_add_overflow(total, buffer.length_bytes, &total)) return SIZE_MAX;
+  }
   return total;
 }
 

@@ -518,6 +518,20 @@ TEST_F(LibfabricFabricTest, WritesOverALimitAreRefusedBeforeTheLibrarySeesThem) 
   EXPECT_EQ(fake.posts.size(), 2u);
 }
 
+TEST_F(LibfabricFabricTest, SegmentsOverTheLimitAreRefusedWhateverTheirSum) {
+  FakeLibfabric fake({FakeNic{.max_message_bytes = 100}});
+  Opened opened;
+  ASSERT_THAT(Open(fake, opened), IsOk());
+  std::array<LocalBuffer, 1> more = {opened.region->Local(100, 50)};
+  SendRequest send{.buffer = opened.region->Local(0, 50), .peer = opened.peer, .more = more};
+  EXPECT_EQ(opened.endpoint->Send(send), ErrorCode::kOk);
+  more[0].length_bytes = 51;
+  EXPECT_EQ(opened.endpoint->Send(send), ErrorCode::kMessageTooLong);
+  more[0].length_bytes = SIZE_MAX;  // with the others 49, once it has wrapped around
+  EXPECT_EQ(opened.endpoint->Send(send), ErrorCode::kMessageTooLong);
+  EXPECT_EQ(fake.posts.size(), 1u);
+}
+
 // In the order of the entries, whether they take the short way or not, over completions that were
 // used before.
 TEST_F(LibfabricFabricTest, OneReadTellsOfEveryKind) {
