@@ -58,7 +58,7 @@ TEST_F(WaitContract, WaitEndsByItself) {
   EXPECT_TRUE(target_.completions.empty());
 }
 
-// There is something to read: a wait without a deadline returns at once.
+// There is something to read, or it is on its way: a wait without a deadline ends.
 TEST_F(WaitContract, NobodySleepsOverACompletion) {
   ASSERT_EQ(Write(0, 8, target_.Remote(0), 1, 5), ErrorCode::kOk);
   ASSERT_TRUE(SleepUntil(target_, initiator_, 1));
