@@ -80,6 +80,7 @@ void CountAtTarget(const Operation& read) {
 }
 
 void FallSilent(Surroundings& around, Operation& operation) {
+  if (operation.datagram) return EndUnanswered(around, operation, EfaStatus::kOk);
   if (operation.silent) return;
   operation.silent = true;
   around.observers.Tell<&Observer::OnSilent>(operation);

@@ -34,7 +34,7 @@ void EndWherePlaced(Surroundings& around, NicState& nic, Operation& operation, E
 void CountAtTarget(const Operation& read);
 
 // Its packets or its answer are lost: nothing comes back, and the initiator's patience begins to
-// run out.
+// run out. A datagram has ended well: nobody waits for an answer to it.
 void FallSilent(Surroundings& around, Operation& operation);
 
 // It fails after a delay. Nothing more is placed from now on.

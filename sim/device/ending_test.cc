@@ -134,6 +134,18 @@ TEST_F(EndingTest, SilenceBeginsOnce) {
   EXPECT_FALSE(operation.ended);  // an answer may still come
 }
 
+TEST_F(EndingTest, NobodyWaitsForTheAnswerToADatagram) {
+  Operation& datagram = Start(OperationKind::kSend);
+  datagram.datagram = true;
+  sim::FallSilent(bench.around, datagram);
+  EXPECT_FALSE(datagram.silent);
+  EXPECT_TRUE(datagram.ended);
+  EXPECT_EQ(datagram.status, Number(EfaStatus::kOk));
+  bench.RunFor(1ms);
+  EXPECT_EQ(a.actor.Count(EventKind::kSilence), 0u);
+  EXPECT_EQ(a.actor.Count(EventKind::kAnswer), 1u);
+}
+
 TEST_F(EndingTest, PlanTurnsASuccessIntoALateFailure) {
   bench.UseFaults();
   bench.faults.end = sim::Failure{EfaStatus::kRemoteAbort, 50us};

@@ -325,6 +325,23 @@ TEST_F(DatagramTest, SilenceIsNoFailure) {
   lab_.ExpectNoMore();
 }
 
+TEST_F(DatagramTest, EndOfItsTargetOnItsWayIsNoFailure) {
+  ASSERT_EQ(b_.endpoint->Recv(b_.RecvAt(0, 100, 9)), ErrorCode::kOk);
+  ASSERT_EQ(a_.endpoint->Send(a_.SendTo(b_, 0, 100, 1)), ErrorCode::kOk);
+  lab_.Watch(1us);
+  b_.node.Reset();  // its receives are flushed
+  EXPECT_TRUE(lab_.Take(a_, 1).ok());
+  EXPECT_EQ(lab_.Take(b_, 9).provider_error, 1);
+  Side& c = lab_.Add("c", {.type = fabric::EndpointType::kDatagram});
+  a_.Insert(c);
+  ASSERT_EQ(a_.endpoint->Send(a_.SendTo(c, 0, 100, 2)), ErrorCode::kOk);
+  lab_.Watch(1us);
+  c.node.Kill();
+  EXPECT_TRUE(lab_.Take(a_, 2).ok());
+  EXPECT_EQ(a_.nic.counters().unresponsive_remote_events, 0u);
+  lab_.ExpectNoMore();
+}
+
 TEST_F(DatagramTest, ClosedRegionIsNotReadAnyMore) {
   auto region = a_.Register(0, 4096, fabric::Access::kAll);
   ASSERT_EQ(b_.endpoint->Recv(b_.RecvAt(0, 4096, 2)), ErrorCode::kOk);

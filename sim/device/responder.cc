@@ -357,7 +357,8 @@ void Responder::Abandon(QueuePair& queue_pair) {
 
 void Responder::AbortAll() {
   around_.operations.ForEach([&](Operation& operation) {
-    if (operation.peer == &nic_ && !operation.ended) {
+    const bool of_a_peer = operation.peer == &nic_ && !operation.ended;
+    if (of_a_peer && !operation.datagram) {  // which is dropped when it arrives
       Answer(around_, nic_, operation, EfaStatus::kRemoteAbort);
     }
   });

@@ -557,11 +557,14 @@ TEST_F(ResponderTest, PeersAreToldThatTheDeviceHasRestarted) {
   Operation& to_us = Start(OperationKind::kWrite);
   Operation& ended = Start(OperationKind::kWrite);
   Operation& ours = bench.Start(OperationKind::kWrite, to, from, 100);
+  Operation& datagram = Start(OperationKind::kSend);
   ended.ended = true;
+  datagram.datagram = true;
   parts.responder.AbortAll();
   EXPECT_EQ(to_us.status, 8);
   EXPECT_EQ(ended.status, 0);
   EXPECT_FALSE(ours.ended);
+  EXPECT_FALSE(datagram.ended);  // its sender hears nothing of us
 }
 
 TEST_F(ResponderTest, WhatWaitsForAReceiveFallsSilentWithThePeerOrWithUs) {

@@ -243,8 +243,7 @@ void Transmitter::SendPacket(Operation& operation, std::uint32_t packet, bool re
   around_.observers.Tell<&Observer::OnSent>(nic_, operation, packet, response, range.length,
                                             flight);
   if (!flight.arrives || (operation.datagram && flight.retransmissions > 0)) [[unlikely]] {
-    return operation.datagram ? EndUnanswered(around_, operation, EfaStatus::kOk)
-                              : FallSilent(around_, operation);
+    return FallSilent(around_, operation);
   }
   if (flight.retransmissions > 0) [[unlikely]] {
     nic_.counters.Retransmitted(flight.retransmissions, range.length, profile.header_bytes);

@@ -54,10 +54,7 @@ void Proxy::TryAgain(const Event& event) {
 }
 
 void Proxy::Forward(Operation& operation, const Event& event) {
-  if (!state_.alive()) {
-    return operation.datagram ? EndUnanswered(around_, operation, EfaStatus::kOk)
-                              : FallSilent(around_, operation);
-  }
+  if (!state_.alive()) return FallSilent(around_, operation);
   if (operation.faulted) {
     const FaultPoints::ArrivalVerdict verdict = around_.faults->OnArrival(state_, operation);
     if (verdict.failure.has_value()) return FailLater(around_, operation, *verdict.failure);
@@ -101,7 +98,7 @@ void Proxy::ForwardReadData(Operation& shadow, const Event& event) {
 // own.
 void Proxy::Lose(Operation& shadow) {
   shadow.ended = true;
-  if (!shadow.datagram && state_.alive()) port_.SendLost(shadow);
+  if (state_.alive()) port_.SendLost(shadow);
   around_.timeline.At(around_.timeline.now(), this, EventKind::kTimeOut, 0, shadow.id.Pack());
 }
 
