@@ -57,6 +57,7 @@ void Nic::Reset() {
   state_.queue_pairs.ForEach([this](QueuePair& queue_pair) {
     queue_pair.state = QueuePairState::kError;
     responder_.FlushReceives(queue_pair);
+    requester_.Resume(queue_pair);  // the work that waits in a drained one is flushed as well
   });
   requester_.FlushAll();
   responder_.AbortAll();

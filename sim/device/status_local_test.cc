@@ -87,6 +87,15 @@ TEST(StatusTest, FlushedByAResetOfTheOwnDevice) {
   s.ExpectTheOthersUnharmed();
 }
 
+TEST(StatusTest, FlushedByAResetThoughItsQueueWasDrained) {
+  Scene s;
+  s.a.nic.admin().DrainQueuePair(s.a.rings().queue_pair());
+  ASSERT_EQ(s.a.endpoint->Send(s.a.SendTo(s.b, 0, 100, kBad)), ErrorCode::kOk);
+  s.a.node.Reset();
+  s.TakeFailure(kBad, 1, ErrorCode::kCanceled);
+  s.lab.ExpectNoMore();
+}
+
 // ---- 2: the work request makes no sense ----
 
 struct Wrong {
