@@ -23,7 +23,8 @@ class Counter : public Capable {
   // Operations that ended well since the counter was opened or Set. Makes progress where the
   // provider needs the program's help.
   virtual std::uint64_t Read() = 0;
-  // Operations that failed. Their error entries stay in the completion queue.
+  // Operations that failed. Their error entries stay in the completion queue. Makes progress as
+  // Read does.
   virtual std::uint64_t ReadErrors() = 0;
 
   // Makes the number of successes `value`. The number of failures keeps its value. REQUIRES: no

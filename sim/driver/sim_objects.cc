@@ -106,8 +106,8 @@ absl::Status SimAddressVector::Close() {
 
 // ---- Counters ----
 
-std::uint64_t SimCounter::Read() {
-  if (core_ == nullptr) return 0;
+// Either number is read with a look into the queues (ofiwg/libfabric prov/util/src/util_cntr.c).
+void SimCounter::Look() {
   const DomainCore& domain = *core_->domain();
   World& world = domain.world;
   const bool can_look = world.processors().BeginRead(domain.nic);
@@ -116,10 +116,19 @@ std::uint64_t SimCounter::Read() {
   world.processors().EndRead(domain.nic, 0);
   const CompletionRing* const none = nullptr;
   if (!world.timeline().under_way()) world.observers().Tell<&Observer::OnPolledInVain>(none);
+}
+
+std::uint64_t SimCounter::Read() {
+  if (core_ == nullptr) return 0;
+  Look();
   return core_->value();
 }
 
-std::uint64_t SimCounter::ReadErrors() { return core_ == nullptr ? 0 : core_->errors(); }
+std::uint64_t SimCounter::ReadErrors() {
+  if (core_ == nullptr) return 0;
+  Look();
+  return core_->errors();
+}
 
 absl::Status SimCounter::Set(std::uint64_t value) {
   if (core_ == nullptr) return ClosedError("counter");

@@ -118,6 +118,9 @@ class SimCounter final : public fabric::Counter {
   const std::shared_ptr<DomainCounter>& core() const { return core_; }
 
  private:
+  // REQUIRES: it is open.
+  void Look();
+
   std::shared_ptr<DomainCounter> core_;
   OpenObject open_;
 };
