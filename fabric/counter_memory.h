@@ -44,10 +44,10 @@ class CountersInMemory {
 
   // A counter of the NIC itself, at 0: it counts peers' plain writes and reads, too. Its words are
   // aligned to 8 bytes, belong to the program, outlive the counter, and hold what the program left
-  // there until the first change: the NIC then stores its number. Only the counter's functions may
-  // change it. Read and ReadErrors of a number in a device's memory give 0. kInvalidArgument: a word
-  // that is no such memory. kResourceExhausted: the NIC has no counter left, of 512 on EFA.
-  // kUnimplemented: this library or NIC cannot do it.
+  // there until something is counted or set: the NIC then stores its number. Only the counter's
+  // functions may change it. Read and ReadErrors of a number in a device's memory give 0.
+  // kInvalidArgument: a word that is no such memory. kResourceExhausted: the NIC has no counter
+  // left, of 512 on EFA. kUnimplemented: this library or NIC cannot do it.
   virtual absl::StatusOr<std::unique_ptr<Counter>> OpenCounterIn(const CounterMemory& memory) = 0;
 };
 

@@ -41,13 +41,13 @@ struct CounterCore {
   std::uint64_t value = 0;
   std::uint64_t errors = 0;
   std::uint64_t max_value = ~std::uint64_t{0};  // the next number is 0
-  // Where the numbers are as well: called after each change. Empty: nowhere.
-  std::function<void(const CounterCore&)> changed;
+  // Where the numbers are as well: called each time that one of them was set. Empty: nowhere.
+  std::function<void(std::uint64_t CounterCore::*number)> changed;
 
   // Makes one of the numbers `to`.
   void Put(std::uint64_t CounterCore::*number, std::uint64_t to) {
     this->*number = to <= max_value ? to : to % (max_value + 1);
-    if (changed) changed(*this);
+    if (changed) changed(number);
   }
 };
 

@@ -72,8 +72,19 @@ TEST(CounterMemoryTest, TheWordRisesWithEachWriteAfterItsBytes) {
   EXPECT_EQ(Load(failed), 99u);
   EXPECT_THAT(counter->Set(40), IsOk());
   EXPECT_EQ(Load(arrived), 40u);
+  EXPECT_EQ(Load(failed), 99u);
   EXPECT_THAT(counter->Add(2), IsOk());
   EXPECT_EQ(Load(arrived), 42u);
+}
+
+// As a program does that begins with whatever its memory holds.
+TEST(CounterMemoryTest, SettingACounterToTheNumberThatItHasWritesItsWord) {
+  Lab lab(1, CopyOf("p5en"));
+  std::uint64_t word = 99;
+  const auto counter = CountWrites(lab.Add("b"), {.successes = At(word), .failures = {}});
+  EXPECT_EQ(Load(word), 99u);
+  EXPECT_THAT(counter->Set(0), IsOk());
+  EXPECT_EQ(Load(word), 0u);
 }
 
 // A program that waits on the word of the successes alone waits for ever.

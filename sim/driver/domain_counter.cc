@@ -49,12 +49,11 @@ absl::StatusOr<std::shared_ptr<DomainCounter>> DomainCounter::OpenIn(
   counter->failures_ = std::move(failures);
   // The counter outlives the queue pairs that raise its core: their endpoints share it.
   // Each number has its word: the other one is not touched.
-  counter->core_->changed = [self = counter.get(), value = std::uint64_t{0},
-                             errors = std::uint64_t{0}](const CounterCore& numbers) mutable {
-    if (std::exchange(value, numbers.value) != numbers.value) {
+  counter->core_->changed = [self = counter.get()](std::uint64_t CounterCore::*number) {
+    const CounterCore& numbers = *self->core_;
+    if (number == &CounterCore::value) {
       self->Store(self->successes_, numbers.value);
-    }
-    if (std::exchange(errors, numbers.errors) != numbers.errors) {
+    } else {
       self->Store(self->failures_, numbers.errors);
     }
   };

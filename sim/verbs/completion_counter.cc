@@ -90,12 +90,11 @@ CompCntr* Create(ibv_context* ibv, const CompCntrInitAttr& attr, const EfaCompCn
   ++context.counters;
   counter->core = *std::move(core);
   // Each number has its word: the other one is not touched.
-  counter->core->changed = [places = counter.get(), value = std::uint64_t{0},
-                            errors = std::uint64_t{0}](const CounterCore& numbers) mutable {
-    if (std::exchange(value, numbers.value) != numbers.value) {
+  counter->core->changed = [places = counter.get()](std::uint64_t CounterCore::*number) {
+    const CounterCore& numbers = *places->core;
+    if (number == &CounterCore::value) {
       Store(places->successes, numbers.value);
-    }
-    if (std::exchange(errors, numbers.errors) != numbers.errors) {
+    } else {
       Store(places->failures, numbers.errors);
     }
   };
