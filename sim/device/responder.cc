@@ -212,6 +212,7 @@ void Responder::OnWritten(Operation& operation) {
 
 // Every byte is where it belongs: only now may the immediate be seen.
 void Responder::Announce(Operation& operation, QueuePair& target) {
+  bool failed = false;
   if (operation.has_immediate) {
     DeviceCompletion completion = FromPeer(operation, target);
     completion.kind = OperationKind::kRemoteWrite;
@@ -226,10 +227,11 @@ void Responder::Announce(Operation& operation, QueuePair& target) {
       completions_.Write(target, CompletionWriter::Queue::kReceive, completion);
     } else {
       const CompletionVerdict verdict = around_.faults->OnImmediate(nic_, operation, completion);
+      failed = completion.status != 0;
       completions_.Write(target, CompletionWriter::Queue::kReceive, completion, verdict);
     }
   }
-  target.counters.Count(CounterKind::kRemoteWrites, false);
+  target.counters.Count(CounterKind::kRemoteWrites, failed);
   Answer(around_, nic_, operation, EfaStatus::kOk);
 }
 

@@ -526,6 +526,17 @@ TEST_F(ResponderTest, PlanDecidesWhenReceivesAndImmediatesAreReported) {
   EXPECT_EQ(Bench::Received(to).size(), 3u);
 }
 
+TEST_F(ResponderTest, ImmediateThatAPlanLetsFailIsCountedAsAFailure) {
+  bench.UseFaults();
+  bench.faults.immediate_status = 12;
+  Operation& write = Start(OperationKind::kWrite);
+  write.has_immediate = true;
+  parts.responder.OnWritten(write);
+  EXPECT_EQ(bench.told.Take(), (Lines{"immediate 0", "reported 0: 12", "ended: 0"}));
+  EXPECT_EQ(written->value, 0u);
+  EXPECT_EQ(written->errors, 1u);
+}
+
 TEST_F(ResponderTest, WriteThatAPlanHasCutHasNoImmediate) {
   bench.UseFaults();
   bench.faults.written = false;

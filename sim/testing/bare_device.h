@@ -161,7 +161,8 @@ class ScriptedFaults final : public sim::FaultPoints {
   std::optional<sim::Failure> OnEnd(const sim::Operation&) override { return end; }
   sim::CompletionVerdict OnCompletion(const sim::Operation&) override { return completion; }
   sim::CompletionVerdict OnImmediate(const sim::NicState&, const sim::Operation&,
-                                     sim::DeviceCompletion&) override {
+                                     sim::DeviceCompletion& entry) override {
+    entry.status = immediate_status;
     return immediate;
   }
   void OnOpenEndpoint(const sim::NicState&, fabric::Limits&) override {}
@@ -185,6 +186,7 @@ class ScriptedFaults final : public sim::FaultPoints {
   std::optional<sim::Failure> end;
   sim::CompletionVerdict completion;
   sim::CompletionVerdict immediate;
+  std::uint8_t immediate_status = 0;
   // The questions that it was asked.
   std::vector<bool> fetched_sound;
   std::vector<sim::DrawPurpose> departures;
