@@ -15,7 +15,7 @@ struct DeviceCounters {
   std::uint64_t tx_pkts = 0;
   std::uint64_t rx_bytes = 0;
   std::uint64_t rx_pkts = 0;
-  std::uint64_t rx_drops = 0;  // no receive was posted, or there was no such queue pair
+  std::uint64_t rx_drops = 0;  // no receive was posted, or a datagram found no queue pair
   std::uint64_t send_bytes = 0;
   std::uint64_t send_wrs = 0;
   std::uint64_t recv_bytes = 0;

@@ -296,6 +296,7 @@ TEST_F(DatagramTest, DroppedWithAWrongQkeyOrQueuePair) {
   ASSERT_EQ(a_.endpoint->Send(send), ErrorCode::kOk);
   EXPECT_TRUE(lab_.Take(a_, 1).ok());
   EXPECT_EQ(b_.nic.counters().rx_drops, 2u);
+  EXPECT_EQ(b_.nic.counters().qkey_viol, 1u);
   lab_.ExpectNoMore();
 }
 

@@ -42,9 +42,7 @@ void Responder::OnPacket(Operation& operation, std::uint32_t flags) {
 
 EfaStatus Responder::CheckTarget(const Operation& operation, const QueuePair* target) {
   if (target == nullptr || target->type != QueuePairType::kSrd) {
-    if (nic_.queue_pairs.Find(operation.destination_queue_pair) != nullptr) {
-      ++nic_.counters.qkey_viol;
-    }
+    CountWrongKey(operation, target);
     return EfaStatus::kRemoteBadQueuePair;
   }
   if (target->state != QueuePairState::kReadyToSend) return EfaStatus::kRemoteBadQueuePair;
@@ -64,6 +62,11 @@ EfaStatus Responder::CheckTarget(const Operation& operation, const QueuePair* ta
   const bool known =
       nic_.handles.Knows(target->domain, operation.initiator->index(), around_.timeline.now());
   return known ? EfaStatus::kOk : EfaStatus::kRemoteUnknownPeer;
+}
+
+void Responder::CountWrongKey(const Operation& operation, const QueuePair* target) {
+  const bool is_there = nic_.queue_pairs.Find(operation.destination_queue_pair) != nullptr;
+  if (target == nullptr && is_there) ++nic_.counters.qkey_viol;
 }
 
 bool Responder::Refuses(const QueuePair& target, Operation& operation) {
@@ -91,6 +94,7 @@ void Responder::AcceptDatagram(Operation& operation, QueuePair* target) {
       (receive.malformed || operation.length + kDatagramPrefixBytes <= receive.length);
   if (!fits) {
     ++nic_.counters.rx_drops;
+    CountWrongKey(operation, target);
     return EndUnanswered(around_, operation, EfaStatus::kOk);
   }
   if (!LocalIsStillValid(around_, operation, {0, operation.length})) {

@@ -57,6 +57,8 @@ class Responder {
 
  private:
   EfaStatus CheckTarget(const Operation& operation, const QueuePair* target);
+  // `target`: null where no queue pair has both the number and the key.
+  void CountWrongKey(const Operation& operation, const QueuePair* target);
   void AcceptDatagram(Operation& operation, QueuePair* target);
   void AcceptMessage(Operation& operation, QueuePair& target);
   void AcceptRead(Operation& operation, QueuePair& target);

@@ -106,6 +106,7 @@ TEST_F(ResponderTest, PacketForAQueuePairThatIsNotThereIsAnsweredWithStatus9) {
   EXPECT_EQ(counters.qkey_viol, 1u);
   QueuePair& datagrams = b.OpenQueuePair({.type = sim::QueuePairType::kUd});
   EXPECT_EQ(Arrive(bench.Start(OperationKind::kWrite, from, datagrams, 100)), 9);
+  EXPECT_EQ(counters.qkey_viol, 1u);  // the key is right
   to.state = sim::QueuePairState::kError;
   EXPECT_EQ(StatusOf(OperationKind::kSend), 9);
 }
