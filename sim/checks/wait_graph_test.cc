@@ -116,6 +116,15 @@ TEST_F(WaitsOfAWorldTest, TwoThatReceiveAndDoNotSendAreNoCycle) {
               AllOf(HasSubstr("    1 receive waits for a message\n"), Not(HasSubstr("cycle"))));
 }
 
+TEST_F(WaitsOfAWorldTest, ReceiveThatAMessageHasTakenWaitsForNone) {
+  for (std::uint64_t context = 1; context <= 2; ++context) {
+    ASSERT_EQ(b_.endpoint->Recv(b_.RecvAt(64 * context, 64, context)), ErrorCode::kOk);
+  }
+  Send(a_, b_, 7);
+  lab_.world().timeline().RunFor(5ms);
+  EXPECT_THAT(Text(), HasSubstr("    1 receive waits for a message\n"));
+}
+
 TEST_F(WaitsOfAWorldTest, SendWithoutReceiveIsNoCycle) {
   Send(a_, b_, 7);
   lab_.Watch();
