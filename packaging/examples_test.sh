@@ -22,8 +22,27 @@ chmod -R u+w "$work/examples"
 cd "$work/examples"
 export PATH=$prefix/bin:$PATH PKG_CONFIG_PATH=$prefix/lib/pkgconfig MAKEFLAGS=-j2
 
+# By a link to lib alone, as Debian's /lib is one beside the headers in /usr.
+mkdir "$work/linked"
+ln -s "$prefix/lib" "$work/linked/lib"
 build_cmake() {
-  cmake -S cmake -B out-cmake -DCMAKE_PREFIX_PATH="$prefix" && cmake --build out-cmake && (cd out-cmake && ctest --output-on-failure)
+  cmake -S cmake -B out-cmake -DCMAKE_PREFIX_PATH="$work/linked" && cmake --build out-cmake && (cd out-cmake && ctest --output-on-failure)
+}
+# A project whose GoogleTest is a part of it, as by FetchContent, where none is installed.
+own_googletest() {
+  mkdir "$work/own"
+  cat >"$work/own/CMakeLists.txt" <<'END'
+cmake_minimum_required(VERSION 3.18)
+project(own CXX)
+add_library(gtest INTERFACE)
+add_library(GTest::gtest ALIAS gtest)
+add_library(GTest::gtest_main ALIAS gtest)
+set(CMAKE_DISABLE_FIND_PACKAGE_GTest ON)
+find_package(drydock REQUIRED)
+add_executable(own_test ../examples/source/copy_test.cc)
+target_link_libraries(own_test PRIVATE drydock::seed_test)
+END
+  cmake -S "$work/own" -B "$work/own/out" -DCMAKE_PREFIX_PATH="$prefix"
 }
 build_meson() { meson setup out-meson meson && meson test -C out-meson --print-errorlogs; }
 build_autotools() {
@@ -37,6 +56,8 @@ for tool in cmake meson automake; do
   copy_test=$PWD/out-$folder/copy_test
   echo "examples/$folder: built, and its tests passed"
 done
+
+if has cmake; then own_googletest >"$work/own.log" 2>&1 || fail "a project with a GoogleTest of its own"; fi
 
 DRYDOCK_SEED=7 "$copy_test" >"$work/alone.log" || fail "seed 7"
 grep -q 'Copy.IsRightOrSaysSo with seed 7 alone' "$work/alone.log" || fail "no seed alone"

@@ -1,10 +1,12 @@
 # find_package(drydock) defines
 #   drydock::drydock    the contract, coroutines on it, and the simulator
 #   drydock::libfabric  the same on a provider of libfabric; only where pkg-config finds libfabric
-#   drydock::seed_test  seed tests and GoogleTest's main function; only where GoogleTest is found
+#   drydock::seed_test  seed tests and GoogleTest's main function; only where GoogleTest is found, or is a part of the project by now
 include(CMakeFindDependencyMacro)
 find_dependency(Threads)
-get_filename_component(_drydock_prefix "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
+# Debian's /lib is a link to /usr/lib, and may be where CMake has found this; the headers are below /usr.
+get_filename_component(_drydock_prefix "${CMAKE_CURRENT_LIST_DIR}" REALPATH)
+get_filename_component(_drydock_prefix "${_drydock_prefix}/../../.." ABSOLUTE)
 
 if(NOT TARGET drydock::drydock)
   add_library(drydock::drydock STATIC IMPORTED)
@@ -26,8 +28,10 @@ if(NOT TARGET drydock::drydock)
       INTERFACE_LINK_LIBRARIES "${_drydock_prefix}/lib/libdrydock_libfabric.a;drydock::drydock;${CMAKE_DL_LIBS}")
   endif()
 
-  find_package(GTest QUIET)
-  if(GTest_FOUND)
+  if(NOT TARGET GTest::gtest_main)  # by FetchContent or add_subdirectory
+    find_package(GTest QUIET)
+  endif()
+  if(TARGET GTest::gtest_main)
     # The project's own GoogleTest has its own layout of classes: the source is compiled with it.
     add_library(drydock::seed_test INTERFACE IMPORTED)
     set_target_properties(drydock::seed_test PROPERTIES
