@@ -13,6 +13,9 @@ for time in one two; do mkdir -p "$work/$time"; python3 python/wheel.py 0+git202
 wheel=drydock-0+git20261231.1.abc1234.local-py3-none-any.whl
 cmp "$work/one/$wheel" "$work/two/$wheel"
 python3 python/wheel.py 0 0 "$work" || { echo "FAILED: a wheel of 1970"; exit 1; }
+status=0
+said=$(python/wheel.sh --help 2>&1) || status=$?
+[ $status = 2 ] && [ "$said" = "wheel: it takes a folder, and no flag --help" ] || { echo "FAILED: wheel.sh --help gave $status: $said"; exit 1; }
 mkdir -p "$work/installed"
 python3 -m zipfile -e "$work/one/$wheel" "$work/installed"
 cd "$work" # not where the sources are

@@ -2,6 +2,7 @@
 # Writes the reference of the core's headers (fabric/*.h, coro/*.h) with Doxygen: reference.sh [FOLDER]; the default is dist/reference, at the
 # root of the repository. Exit status 1: Doxygen warned, and its words follow; 2: it is missing.
 set -euo pipefail
+case "${1:-}" in -*) echo "reference: it takes a folder, and no flag $1" >&2; exit 2 ;; esac
 if [ -d "$0.runfiles/drydock" ]; then cd "$0.runfiles/drydock"; fi
 command -v doxygen >/dev/null || { echo "reference: doxygen is missing: ./bazelw --install doxygen" >&2; exit 2; }
 out=${1:-${BUILD_WORKSPACE_DIRECTORY:-$PWD}/dist/reference}

@@ -2,6 +2,9 @@
 # The reference of the core's headers has no warning, and their classes with the words of their comments.
 set -euo pipefail
 fail() { echo "FAILED: $*"; exit 1; }
+status=0
+said=$(docs/reference/reference.sh --help 2>&1) || status=$?
+[ $status = 2 ] && [ "$said" = "reference: it takes a folder, and no flag --help" ] || fail "--help gave $status: $said"
 command -v doxygen >/dev/null || { echo "skipped: doxygen is not installed"; exit 0; }
 work=${TEST_TMPDIR:-$(mktemp -d)}
 unset BUILD_WORKING_DIRECTORY BUILD_WORKSPACE_DIRECTORY
