@@ -93,6 +93,10 @@ Installed-Size: $(find "$2/usr" -type f -printf '%s\n' | awk '{ kib += int(($1 +
 Priority: optional
 ${control}
 TEXT
+  if [ "$1" = python3-drydock ]; then  # what Python has compiled beside its sources is in no package, and would stay
+    printf '#!/bin/sh\nrm -rf /usr/lib/python3/dist-packages/drydock/__pycache__\n' >"$2/DEBIAN/prerm"
+    chmod 755 "$2/DEBIAN/prerm"
+  fi
   (cd "$2" && find usr -type f -print0 | sort -z | xargs -0 md5sum) >"$2/DEBIAN/md5sums"
   find "$2" -exec touch --no-dereference --date="@$4" {} +
   dpkg-deb --root-owner-group -Zgzip -z"$5" --threads-max=1 --build "$2" "$6/$1_${3}_$architecture.deb" >/dev/null

@@ -90,6 +90,8 @@ for strange in libfabric libhwloc libgtest; do
   [[ "$(field drydock-efa-run Depends)" != *$strange* ]] || fail "efa-run depends on $strange"
 done
 [ "$(field python3-drydock Architecture)" = all ] || fail "the architecture of python3-drydock"
+compiled=$(dpkg-deb -I "$work"/debs/python3-drydock_*.deb prerm | sed -n 's,^rm -rf /\(.*\)/__pycache__$,\1,p')
+dpkg-deb -c "$work"/debs/python3-drydock_*.deb | grep -F " ./$compiled/process.py" >/dev/null || fail "what Python compiles stays behind the package"
 if dpkg-deb -c "$work"/debs/drydock-efa-run_*.deb | grep -v ' root/root '; then fail "files that are not root's"; fi
 if dpkg-deb -c "$work"/debs/libdrydock-dev_*.deb | grep -E '\.(h|cc|pc|cmake)$' | grep -v '^-rw-r--r--'; then fail "headers with odd rights"; fi
 echo "the packages are whole"
