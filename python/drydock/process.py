@@ -7,8 +7,16 @@ import subprocess
 import time
 
 
-# Reads from a pipe of ours. A line says that a process and its children have ended; without one we have, and they go with us.
-_GUARD = 'read -r ended || kill -s KILL -- "-$1"'
+# Reads from a pipe of ours. A line says that a process and its children have ended; without one we have, and all groups of their
+# session go with us. In /proc: number (name) state parent group session; thrice, for one may fork meanwhile.
+_GUARD = '''read -r ended && exit
+for pass in 1 2 3; do
+  for file in /proc/[0-9]*/stat; do
+    read -r words <"$file" || continue
+    set -- "$1" ${words##*) }
+    [ "$5" != "$1" ] || kill -s KILL -- "-$4"
+  done
+done'''
 
 
 # The guards of processes that have not been ended. Whoever forks this Python has no business with them.
@@ -32,21 +40,30 @@ class TimedOut(RuntimeError):
     """A process did not end, or did not print what was waited for, in time."""
 
 
-def _group_lives(group):
-    """Whether a process of the group runs. One that has ended, and whose parent does not ask for its status, does not."""
+def _groups_of(session):
+    """The groups of a session in which a process runs. One that has ended, and whose parent does not ask for its status, does not."""
+    groups = set()
     for path in glob.glob("/proc/[0-9]*/stat"):
         try:
             with open(path, "rb") as file:
-                state, _, group_of = file.read().rpartition(b")")[2].split()[:3]
+                state, _, group, session_of = file.read().rpartition(b")")[2].split()[:4]
         except OSError:  # it has gone
             continue
-        if int(group_of) == group and state not in (b"Z", b"X"):
-            return True
-    return False
+        if int(session_of) == session and state not in (b"Z", b"X"):
+            groups.add(int(group))
+    return groups
+
+
+def _signal(groups, number):
+    for group in groups:
+        try:
+            os.killpg(group, number)
+        except (ProcessLookupError, PermissionError):
+            pass
 
 
 class Process:
-    """A process that `Fabric.start` made. Its output goes to files, so that it never waits for its reader. It has a group of its own,
+    """A process that `Fabric.start` made. Its output goes to files, so that it never waits for its reader. It has a session of its own,
     which a guard beside it ends when this Python ends first, by whatever signal and whichever thread has made it."""
 
     def __init__(self, launcher, words, folder, number, environment, cwd):
@@ -62,7 +79,7 @@ class Process:
             self._guard = subprocess.Popen(["sh", "-c", _GUARD, "guard", str(self._popen.pid)], stdin=subprocess.PIPE,
                                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
         except BaseException:  # nobody would end it
-            self._signal(signal.SIGKILL)
+            _signal([self._popen.pid], signal.SIGKILL)
             self._popen.wait()
             raise
         _guards.add(self._guard)
@@ -104,7 +121,7 @@ class Process:
             status = self._popen.wait(timeout)
         except subprocess.TimeoutExpired:
             raise TimedOut(f"{self.name} did not end in {timeout} s{self._tail()}") from None
-        if not _group_lives(self._popen.pid):  # nothing is left to be ended: a test may run thousands, one after the other
+        if not self._groups():  # nothing is left to be ended: a test may run thousands, one after the other
             self._dismiss_guard()
         return status
 
@@ -120,13 +137,12 @@ class Process:
         if self._guard.returncode is not None:  # none was left, and its number may be another's by now
             return False
         ended = self._popen.poll() is not None  # of its own; then only children can be left
-        left = self._lives()
-        self._signal(signal.SIGTERM)
+        own, left = {self._popen.pid}, bool(self._groups())
         self.killed = self.killed or (left and not ended)
-        end = time.monotonic() + grace
-        while time.monotonic() < end and self._lives():
-            time.sleep(0.01)
-        self._signal(signal.SIGKILL)
+        self._end(self._groups() & own, signal.SIGTERM, grace)
+        # Those that a shell, `timeout` or mpirun has made: it may have ended them itself, and a second signal could cost a trace.
+        self._end(self._groups() - own, signal.SIGTERM, grace)
+        self._end(self._groups(), signal.SIGKILL, grace)
         self._popen.wait()
         self._dismiss_guard()
         return left
@@ -141,14 +157,16 @@ class Process:
         except BrokenPipeError:  # somebody has ended it
             self._guard.wait()
 
-    def _lives(self):
-        return self._popen.poll() is None or _group_lives(self._popen.pid)
+    def _groups(self):
+        """The groups of processes of its session that run; its own has its number."""
+        groups = _groups_of(self._popen.pid)
+        return groups | {self._popen.pid} if self._popen.poll() is None else groups
 
-    def _signal(self, number):
-        try:
-            os.killpg(self._popen.pid, number)
-        except (ProcessLookupError, PermissionError):
-            pass
+    def _end(self, groups, number, grace):
+        _signal(groups, number)
+        end = time.monotonic() + grace
+        while time.monotonic() < end and groups & self._groups():
+            time.sleep(0.01)
 
     def remember(self):
         """Keeps its output, for when its files are gone."""

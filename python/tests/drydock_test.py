@@ -44,6 +44,15 @@ def alive(pid):
     return True
 
 
+def runs(pid):
+    """Whether it does: it may have ended, and in a container nobody asks for its status."""
+    try:
+        stat = pathlib.Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return False
+    return stat.rpartition(")")[2].split()[0] not in "ZX"
+
+
 def become_subreaper(is_one):
     """The parent of what is started from here, once its own has ended; or no longer."""
     set_child_subreaper = 36
@@ -140,6 +149,35 @@ with drydock.fabric() as env:
             self.assertEqual(len(pids), 2)
         finally:
             become_subreaper(False)
+
+    def test_groups_that_a_child_has_made_are_ended_too(self):
+        # As `timeout` does, and a shell for its jobs.
+        for ignored in ("", "trap '' TERM; "):
+            with drydock.fabric() as env:
+                server = env.start("sh", "-c", f"timeout 77 sh -c \"{ignored}echo child \\$\\$; sleep 77; sleep 77\"; true")
+                child = int(server.line("child ").split()[1])
+                self.assertNotEqual(os.getpgid(child), server.pid)
+            self.assertFalse(runs(child), ignored)
+            self.assertEqual(env.left, [server.name])
+
+    def test_whoever_is_killed_takes_their_groups_along(self):
+        program = """
+import time
+import drydock
+with drydock.fabric() as env:
+    print(env.start("sh", "-c", "timeout 77 sh -c 'echo child $$; sleep 77; true'; true").line("child "), flush=True)
+    time.sleep(77)
+"""
+        with tempfile.TemporaryDirectory() as folder, subprocess.Popen(
+            [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, env={**os.environ, "TMPDIR": folder}) as user:
+            child = int(user.stdout.readline().split()[1])
+            self.assertTrue(runs(child))
+            user.kill()
+            user.wait()
+            end = time.monotonic() + 60
+            while runs(child) and time.monotonic() < end:
+                time.sleep(0.01)
+        self.assertFalse(runs(child))
 
     def test_a_signal_is_a_finding(self):
         with drydock.fabric() as env:
