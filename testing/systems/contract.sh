@@ -39,15 +39,15 @@ suite() {
 }
 
 run() {  # FABRIC PROCESSES
-  local not rules log
+  local not rules
   not=$(not_kept 2.1 "$1" "$2")
   rules=$(breaking)
   log=$(mktemp)
+  trap 'rm -f "$log"' EXIT
   echo "$me: $1, with both ends in $2 process(es)"
   suite "$1" "$2" fail "--gtest_filter=-$not:$rules" --gtest_brief=1 | tee "$log"
   # The process of the target has an exit status of its own.
   if grep -q '^drydock-efa: finding: ' "$log"; then return 1; fi
-  rm -f "$log"
   suite "$1" "$2" off "--gtest_filter=$rules-$not" --gtest_brief=1
 }
 

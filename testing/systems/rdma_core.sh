@@ -15,6 +15,7 @@ source testing/systems/roots.sh
 # RELEASE: apt-get with the sources of that release and nothing else, in the folder $apt.
 sources_of() {
   apt=$(mktemp -d)
+  trap 'rm -rf "$apt"' EXIT
   mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial"
   echo "deb-src [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $(mirror) $1 main" >"$apt/sources.list"
   touch "$apt/status"
