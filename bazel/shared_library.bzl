@@ -49,6 +49,8 @@ def _impl(ctx):
             "-Wl,--version-script=" + ctx.file.exports.path,
             "-Wl,-soname,lib%s.so" % ctx.label.name,
             "-Wl,-z,defs",
+            # A program may close it (dlclose), and libc calls at the end what it has registered there: it stays.
+            "-Wl,-z,nodelete",
         ] + (["-static-libgcc"] if STANDS_ALONE else ["-lstdc++", "-lm"]),
         additional_inputs = [ctx.file.exports],
         name = ctx.label.name,

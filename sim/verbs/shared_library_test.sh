@@ -5,6 +5,8 @@ set -u
 readonly LIBRARY="$1" EXPORTS="$2" ALONE="$3"
 shift 3  # the rest: lists of what releases of rdma-core show
 failures=0
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
 
 fail() {
   echo "FAILED: $*"
@@ -104,6 +106,11 @@ newest=$(readelf -V "$LIBRARY" | grep -oE 'GLIBC_[0-9.]+' | sort -uV | tail -1)
 if [ "$ALONE" = True ] && [ "$(printf '%s\n' "$newest" GLIBC_2.36 | sort -V | tail -1)" != GLIBC_2.36 ]; then
   fail "the library needs $newest"
 fi
+# A program may load it in libibverbs' place and close it again: it stays, for it has registered what runs at the end.
+ln -sf "$PWD/$LIBRARY" "$folder/libibverbs.so.1"
+LD_LIBRARY_PATH=$folder python3 -c '
+import _ctypes, ctypes
+_ctypes.dlclose(ctypes.CDLL("libibverbs.so.1")._handle)' || fail "a program that closes the library ends with $?"
 # The loader says what it cannot load, and runs the program all the same.
 said=$(LD_BIND_NOW=1 LD_PRELOAD="$PWD/$LIBRARY" /bin/true 2>&1) && [ -z "$said" ] || fail "the library cannot be loaded: $said"
 
