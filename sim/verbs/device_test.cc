@@ -4,12 +4,16 @@
 #include <infiniband/efadv.h>
 #include <infiniband/verbs.h>
 #include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <set>
 #include <string>
 #include <vector>
@@ -20,6 +24,10 @@
 #include "drydock/sim/verbs/testing/profile_in_use.h"
 #include "drydock/sim/verbs/testing/repeated_alarm.h"
 #include "gtest/gtest.h"
+
+// Of a header that is not installed.
+extern "C" int ibv_read_sysfs_file(const char* folder, const char* file, char* buffer,
+                                   std::size_t bytes);
 
 namespace drydock::sim_testing {
 namespace {
@@ -311,6 +319,26 @@ TEST(DeviceTest, NothingOfAClosedDeviceIsReached) {
   EXPECT_EQ(write().vendor_error, 9u);  // no such queue pair
   EXPECT_EQ(memory[0], std::byte{0});
   EXPECT_EQ(ibv_destroy_ah(handle), 0);
+}
+
+TEST(DeviceTest, AFileOfSysfsIsATextOrNone) {
+  const std::string folder = ::testing::TempDir();
+  const std::string name = "sysfs-" + std::to_string(getpid());
+  const auto read = [&](std::size_t bytes) {
+    std::string buffer(bytes, 'x');
+    const int length = ibv_read_sysfs_file(folder.c_str(), name.c_str(), buffer.data(), bytes);
+    return length < 0 ? "none" : std::string(buffer.c_str(), static_cast<std::size_t>(length) + 1);
+  };
+  using std::string_literals::operator""s;
+  EXPECT_EQ(read(10), "none");
+  std::ofstream(folder + "/" + name) << "0x1d0f\n";
+  EXPECT_EQ(read(10), "0x1d0f\0"s);
+  EXPECT_EQ(read(7), "0x1d0f\0"s);
+  EXPECT_EQ(read(6), "none");  // no room for its end
+  std::remove((folder + "/" + name).c_str());
+  ASSERT_EQ(mkdir((folder + "/" + name).c_str(), 0700), 0);
+  EXPECT_EQ(read(10), "none");
+  std::remove((folder + "/" + name).c_str());
 }
 
 TEST(DeviceTest, NothingIsPinned) {

@@ -1,9 +1,10 @@
 // The functions of libibverbs that need no device: fork support, sysfs, names and rates.
 
+#include <fcntl.h>
 #include <infiniband/verbs.h>
+#include <unistd.h>
 
 #include <cstddef>
-#include <cstdio>
 #include <cstdlib>
 #include <string>
 
@@ -56,13 +57,15 @@ const char* ibv_get_sysfs_path() {
 
 int ibv_read_sysfs_file(const char* folder, const char* file, char* buffer, std::size_t bytes) {
   const std::string name = std::string(folder) + "/" + file;
-  std::FILE* stream = std::fopen(name.c_str(), "re");
-  if (stream == nullptr) return -1;
-  std::size_t read = std::fread(buffer, 1, bytes, stream);
-  std::fclose(stream);
-  if (read > 0 && buffer[read - 1] == '\n') buffer[--read] = '\0';
-  if (read < bytes) buffer[read] = '\0';
-  return static_cast<int>(read);
+  const int fd = open(name.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return -1;
+  ssize_t length = read(fd, buffer, bytes);
+  close(fd);
+  if (length > 0 && buffer[length - 1] == '\n') --length;
+  // A text that has no room for its end is none (linux-rdma/rdma-core libibverbs/sysfs.c).
+  if (length < 0 || static_cast<std::size_t>(length) >= bytes) return -1;
+  buffer[length] = '\0';
+  return static_cast<int>(length);
 }
 
 // ---- words ----
