@@ -105,6 +105,21 @@ TEST_F(TrafficTest, AWriteWhoseBytesAreInTheRequest) {
             EINVAL);
 }
 
+TEST_F(TrafficTest, InlineBytesThatAreSetAgainReplaceThoseOfBefore) {
+  Fill(std::span(a.memory).first(30), 7);
+  ASSERT_EQ(b.Receive(100, {b.Segment(0, 64)}), 0);
+  ASSERT_EQ(a.Post(b, 1,
+                   [&](ibv_qp_ex* ex) {
+                     ibv_wr_send(ex);
+                     ibv_wr_set_inline_data(ex, a.at(1000), 10);
+                     ibv_wr_set_inline_data(ex, a.at(0), 30);
+                   }),
+            0);
+  Sent(1);
+  EXPECT_EQ(Await(b.receive_queue).byte_len, 30u);
+  EXPECT_TRUE(Holds(Bytes(b, 0, 30), 7));
+}
+
 // As libfabric 2.6 does with every request.
 TEST_F(TrafficTest, ARequestWithHints) {
   Fill(std::span(a.memory).first(64), 5);
