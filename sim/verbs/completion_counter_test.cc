@@ -105,12 +105,17 @@ TEST_F(CompletionCounterTest, LocalAndRemoteOperationsAreCountedWithoutAPoll) {
 
 // The word moves by itself: no call is needed.
 TEST_F(CompletionCounterTest, TheProgramsOwnWordsAreWritten) {
-  std::uint64_t written = 0, failed = 0;
+  std::uint64_t written = 77, failed = 88;
   v::EfaCompCntrInitAttr efa{};
   efa.flags = v::kCompInExternalMemory | v::kErrInExternalMemory;
   efa.comp_cntr_ext_mem.ptr = reinterpret_cast<std::uint8_t*>(&written);
   efa.err_cntr_ext_mem.ptr = reinterpret_cast<std::uint8_t*>(&failed);
   v::CompCntr* const counter = Make(a_, efa);
+  // Whatever was there: what the program sets is there then.
+  EXPECT_EQ(v::SetCounter(counter, 0), 0);
+  EXPECT_EQ(v::SetErrorCounter(counter, 0), 0);
+  EXPECT_EQ(Load(written), 0u);
+  EXPECT_EQ(Load(failed), 0u);
   ASSERT_EQ(Attach(a_, counter, v::kCountWrites), 0);
   Ready();
   ASSERT_EQ(a_.Write(b_, 1, 100), 0);
