@@ -193,7 +193,7 @@ ibv_mr* RegisterExtended(ibv_pd* pd, MrInitAttr* attr) {
 // Nothing is known of interconnects here.
 int QueryEfaRegion(ibv_mr*, MrAttr* attr, std::uint32_t length) {
   if (length < sizeof *attr) return EINVAL;
-  *attr = {};
+  FillKnown(attr, length, MrAttr{});
   return 0;
 }
 
@@ -271,7 +271,7 @@ ibv_mr* ibv_reg_dmabuf_mr(ibv_pd* pd, std::uint64_t, std::size_t length, std::ui
     return nullptr;
   }
   auto* address = reinterpret_cast<void*>(iova);
-  if (length == 0 || !MayBePinned(address, length, /*write=*/false)) {
+  if (!MayBePinned(address, length, /*write=*/false)) {
     return RefuseObject(
         "ibv_reg_dmabuf_mr: the host cannot reach this memory, and neither can a simulated NIC");
   }

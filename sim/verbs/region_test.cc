@@ -4,11 +4,14 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
 
 #include "drydock/sim/profile/profile.h"
+#include "drydock/sim/verbs/newer_functions.h"
 #include "drydock/sim/verbs/testing/end.h"
 #include "drydock/sim/verbs/testing/many_objects.h"
 #include "drydock/sim/verbs/testing/profile_in_use.h"
@@ -48,6 +51,19 @@ TEST_F(RegionTest, ARegion) {
   EXPECT_NE(one->rkey, other->rkey);
   EXPECT_EQ(ibv_dereg_mr(one), 0);
   EXPECT_EQ(ibv_dereg_mr(other), 0);
+}
+
+TEST_F(RegionTest, InterconnectsAreUnknownInEveryLengthOfTheStructure) {
+  using sim::verbs::MrAttr;
+  ibv_mr* region = ibv_reg_mr(end_.domain, end_.at(0), 8, kLocalWrite);
+  alignas(8) std::array<std::uint8_t, sizeof(MrAttr) + 16> bytes;
+  bytes.fill(0xee);
+  auto* const attr = reinterpret_cast<MrAttr*>(bytes.data());
+  EXPECT_EQ(sim::verbs::QueryEfaRegion(region, attr, sizeof *attr - 1), EINVAL);
+  ASSERT_EQ(sim::verbs::QueryEfaRegion(region, attr, sizeof *attr + 8), 0);
+  EXPECT_TRUE(std::all_of(bytes.begin(), bytes.end() - 8, [](int b) { return b == 0; }));
+  EXPECT_EQ(bytes[sizeof *attr + 8], 0xee);
+  EXPECT_EQ(ibv_dereg_mr(region), 0);
 }
 
 TEST_F(RegionTest, RegionsThatAreRefused) {
@@ -132,6 +148,8 @@ TEST_F(RegionTest, MemoryBehindADescriptor) {
   ibv_mr* region = ibv_reg_dmabuf_mr(end_.domain, 0, 1 << 16, iova, fd, IBV_ACCESS_LOCAL_WRITE);
   ASSERT_NE(region, nullptr) << std::strerror(errno);
   EXPECT_EQ(ibv_dereg_mr(region), 0);
+  EXPECT_EQ(ibv_reg_dmabuf_mr(end_.domain, 0, 0, iova, fd, IBV_ACCESS_LOCAL_WRITE), nullptr);
+  EXPECT_EQ(errno, EINVAL);
   munmap(mapped, 1 << 16);
   // The host cannot reach it any more.
   EXPECT_EQ(ibv_reg_dmabuf_mr(end_.domain, 0, 1 << 16, iova, fd, IBV_ACCESS_LOCAL_WRITE), nullptr);
