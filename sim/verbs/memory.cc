@@ -136,19 +136,20 @@ ibv_pd* AllocateParentDomain(ibv_context* ibv, ibv_parent_domain_init_attr* attr
 // ---- Regions of later releases ----
 
 struct Buffer {
+  ibv_pd* domain;
   std::byte* address;
   std::size_t bytes;  // that were asked for
   std::size_t mapped;
 };
 
-void* AllocateBuffer(ibv_pd*, std::size_t bytes, Buffer** buffer) {
+void* AllocateBuffer(ibv_pd* domain, std::size_t bytes, Buffer** buffer) {
   if (bytes == 0) return Fail(EINVAL);
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   if (bytes > SIZE_MAX - page) return Fail(ENOMEM);
   const std::size_t mapped = (bytes + page - 1) / page * page;
   void* address = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (address == MAP_FAILED) return nullptr;
-  *buffer = new Buffer{static_cast<std::byte*>(address), bytes, mapped};
+  *buffer = new Buffer{domain, static_cast<std::byte*>(address), bytes, mapped};
   return address;
 }
 
@@ -162,10 +163,19 @@ int ExportBuffer(Buffer*) {
   return -1;
 }
 
-ibv_mr* RegisterBuffer(ibv_pd* pd, Buffer* buffer, void* address, std::size_t length, int access) {
-  const auto begin = reinterpret_cast<std::uintptr_t>(buffer->address);
+namespace {
+
+// Whether the bytes are of a buffer that was made with this domain.
+bool IsPartOf(const Buffer& buffer, const ibv_pd* pd, const void* address, std::size_t length) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(buffer.address);
   const std::size_t offset = reinterpret_cast<std::uintptr_t>(address) - begin;
-  if (offset > buffer->bytes || length > buffer->bytes - offset) return Fail(EINVAL);
+  return pd == buffer.domain && offset <= buffer.bytes && length <= buffer.bytes - offset;
+}
+
+}  // namespace
+
+ibv_mr* RegisterBuffer(ibv_pd* pd, Buffer* buffer, void* address, std::size_t length, int access) {
+  if (!IsPartOf(*buffer, pd, address, length)) return Fail(EINVAL);
   return Register(pd, address, length, reinterpret_cast<std::uintptr_t>(address),
                   static_cast<unsigned>(access));
 }
@@ -182,8 +192,8 @@ ibv_mr* RegisterExtended(ibv_pd* pd, MrInitAttr* attr) {
     return ibv_reg_dmabuf_mr(pd, attr->fd_offset, attr->length, attr->iova, attr->fd, attr->access);
   }
   if ((mask & kMrAddress) == 0) return Fail(EINVAL);
-  if ((mask & kMrBuffer) != 0) {
-    return RegisterBuffer(pd, attr->buffer, attr->address, attr->length, attr->access);
+  if ((mask & kMrBuffer) != 0 && !IsPartOf(*attr->buffer, pd, attr->address, attr->length)) {
+    return Fail(EINVAL);
   }
   const auto address = reinterpret_cast<std::uintptr_t>(attr->address);
   return Register(pd, attr->address, attr->length, (mask & kMrIova) != 0 ? attr->iova : address,

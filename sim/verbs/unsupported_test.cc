@@ -146,6 +146,29 @@ TEST_F(UnsupportedTest, BuffersOfTheLibrary) {
               }),
               EINVAL);
   }
+  // Of another domain than the one that it was made with.
+  ibv_pd* const other = ibv_alloc_pd(end_.context);
+  EXPECT_EQ(ErrorOf<ibv_mr>(
+                [&] { return sim::verbs::RegisterBuffer(other, buffer, memory, 10, kWrite); }),
+            EINVAL);
+  EXPECT_EQ(ibv_dealloc_pd(other), 0);
+  // By its members; peers can name it by its own address only.
+  MrInitAttr attr{};
+  attr.length = 10;
+  attr.access = kWrite;
+  attr.comp_mask = sim::verbs::kMrAddress | sim::verbs::kMrBuffer | sim::verbs::kMrIova;
+  attr.address = memory;
+  attr.iova = reinterpret_cast<std::uint64_t>(memory);
+  attr.buffer = buffer;
+  const auto by_members = [&] { return sim::verbs::RegisterExtended(end_.domain, &attr); };
+  region = by_members();
+  ASSERT_NE(region, nullptr);
+  EXPECT_EQ(ibv_dereg_mr(region), 0);
+  attr.iova = 0;
+  EXPECT_EQ(ErrorOf<ibv_mr>(by_members), EOPNOTSUPP);
+  attr.iova = reinterpret_cast<std::uint64_t>(memory);
+  attr.length = 5001;
+  EXPECT_EQ(ErrorOf<ibv_mr>(by_members), EINVAL);
   EXPECT_EQ(sim::verbs::ExportBuffer(buffer), -1);
   EXPECT_EQ(errno, EOPNOTSUPP);
   sim::verbs::FreeBuffer(buffer);
