@@ -43,6 +43,7 @@ bool ProcessTime::Wait(std::int64_t deadline) {
 }
 
 void ProcessTime::Sleep(std::int64_t deadline) {
+  if (deadline <= now_) return LookedInVain();
   while (now_ < deadline) {
     if (!Wait(deadline))
       Hang("nothing is under way in the network, and the program sleeps for ever");

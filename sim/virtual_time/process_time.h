@@ -31,7 +31,8 @@ class ProcessTime final : public VirtualTime {
   // The program does nothing before `deadline`, or before something has happened that it can see.
   // False: neither is ever going to be.
   bool Wait(std::int64_t deadline);
-  // The program sleeps; for ever, it hangs as soon as nothing is ever going to happen.
+  // The program sleeps; for ever, it hangs as soon as nothing is ever going to happen. One that has
+  // slept long enough already lets others run, or a loop of such sleeps would never end.
   void Sleep(std::int64_t deadline);
   // The program has looked for something that was not there, and is going to look again. The longer
   // nothing happens, the longer a look takes: from 100 ns to 100 us.

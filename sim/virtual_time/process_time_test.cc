@@ -82,6 +82,17 @@ TEST(ProcessTimeTest, LooksInVainTakeLongerUntilSomethingHappens) {
   EXPECT_EQ(time.now() - before, 100'000);
 }
 
+TEST(ProcessTimeTest, ASleepThatIsOverIsALookInVain) {
+  ProcessTime time;
+  Moments world;
+  time.Follow(&world);
+  time.Sleep(VirtualTime::kBegin);
+  EXPECT_EQ(time.now(), VirtualTime::kBegin + 100);
+  time.Sleep(VirtualTime::kBegin - kSecond);
+  EXPECT_EQ(time.now(), VirtualTime::kBegin + 300);
+  EXPECT_EQ(world.runs, 2);
+}
+
 TEST(ProcessTimeTest, WhatIsLeftBecomesADeadline) {
   ProcessTime time;
   const timespec left{.tv_sec = 2, .tv_nsec = 5};
