@@ -83,6 +83,15 @@ absl::Status CheckFolder(absl::string_view flag, const std::string& file) {
       absl::StrCat("--", flag, "=", file, ": cannot be written: ", std::strerror(errno)));
 }
 
+// Of names that get the number of a process: where a link of that name leads to does not matter.
+bool IsSameFile(const std::filesystem::path& one, const std::filesystem::path& other) {
+  const auto folder = [](const std::filesystem::path& file) {
+    std::error_code error;
+    return std::filesystem::weakly_canonical(std::filesystem::absolute(file).parent_path(), error);
+  };
+  return one.filename() == other.filename() && folder(one) == folder(other);
+}
+
 absl::Status CheckFiles(const Settings& settings) {
   if (!settings.faults.empty()) {
     const auto plan = fabric::faults::ReadFaultPlan(settings.faults);
@@ -93,6 +102,11 @@ absl::Status CheckFiles(const Settings& settings) {
   if (!settings.trace.empty()) RETURN_IF_ERROR(CheckFolder("trace", settings.trace));
   if (!settings.findings_file.empty()) {
     RETURN_IF_ERROR(CheckFolder("findings-file", settings.findings_file));
+  }
+  const bool are_named = !settings.trace.empty() && !settings.findings_file.empty();
+  if (are_named && IsSameFile(settings.trace, settings.findings_file)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--trace and --findings-file are both to be in ", settings.findings_file));
   }
   if (absl::EndsWith(settings.trace, ".html")) {
     return absl::InvalidArgumentError(

@@ -121,6 +121,7 @@ echo "no plan" >"$work/plan.txt"
 refused "plan.txt" --faults="$work/plan.txt" fi_info
 refused "cannot be written" --trace=/nowhere/trace.json fi_info
 refused "cannot be written" --findings-file=/nowhere/found.json fi_info
+refused "--trace and --findings-file are both to be in" --trace="$work/out.json" --findings-file="$work/./out.json" fi_info
 installed=$efa_run
 for folder in "a b" a:b; do  # the loader would leave the library out, and the program run without NICs
   mkdir "$work/$folder"
