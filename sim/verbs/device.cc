@@ -290,7 +290,8 @@ __be64 ibv_get_device_guid(ibv_device* device) {
 ibv_context* ibv_open_device(ibv_device* device) {
   auto host = (*Machine::Get())->Open();
   if (!host.ok()) {
-    drydock::sim::verbs::Say(std::string(host.status().message()));
+    // libfabric tries each device.
+    drydock::sim::verbs::SayOnce(std::string(host.status().message()));
     errno = ENODEV;
     return nullptr;
   }
