@@ -115,6 +115,21 @@ const std::map<std::string, Mistake>& Mistakes() {
           segment.lkey ^= 1u << 20;
           return a.Send(b, 1, {segment});
         }}},
+      {"a wrong local key of more bits than keys have",
+       {5, IBV_WC_LOC_PROT_ERR,
+        [](End& a, End& b) {
+          ibv_sge segment = a.Segment(0, 8);
+          segment.lkey ^= 1u << 20 | 1u << 28;
+          return a.Send(b, 1, {segment});
+        }}},
+      {"the same of a write",
+       {5, IBV_WC_LOC_PROT_ERR,
+        [](End& a, End& b) {
+          return a.Post(b, 1, [&](ibv_qp_ex* ex) {
+            ibv_wr_rdma_write(ex, b.region->rkey, b.address(0));
+            ibv_wr_set_sge(ex, a.region->lkey ^ (1u << 20 | 1u << 28), a.address(0), 8);
+          });
+        }}},
       {"bytes behind the region",
        {5, IBV_WC_LOC_PROT_ERR,
         [](End& a, End& b) { return a.Send(b, 1, {a.Segment(kEnd - 4, 8)}); }}},

@@ -33,8 +33,10 @@ int SetSegments(BuiltWork& built, std::span<const ibv_sge> segments, std::size_t
   std::uint64_t bytes = 0;
   for (std::size_t i = 0; i < segments.size(); ++i) {
     const ibv_sge& segment = segments[i];
-    built.work.segments[i] = {
-        .length = segment.length, .lkey = segment.lkey, .address = segment.addr};
+    // More bits of a key than the entry has are not the device's business: libefa leaves them out.
+    built.work.segments[i] = {.length = segment.length,
+                              .lkey = segment.lkey & efa::kLocalKeyMask,
+                              .address = segment.addr};
     bytes += segment.length;
   }
   if (built.work.operation != efa::Operation::kSend) {
