@@ -196,10 +196,12 @@ void MemoryChecks::Audit(const QueuePair& queue_pair, std::uint32_t unrung,
   operations.ForEach([&](const Operation& operation) {
     if (operation.source == queue_pair.serial) mark(queue->FindSend(operation.request_id));
   });
-  for (std::uint32_t ahead = 0; ahead < queue_pair.send.unfetched() + unrung; ++ahead) {
-    efa::SendWork work;
-    if (queue_pair.send.Decode(ahead, work) != efa::Malformed::kNone) continue;
-    mark(queue->FindSend(static_cast<std::uint16_t>(work.request_id)));
+  // Also those that the device is going to refuse: it has not looked at them yet.
+  const SendQueue& sends = queue_pair.send;
+  const std::uint32_t fetched = sends.announced() - sends.unfetched();
+  for (std::uint32_t ahead = 0; ahead < sends.unfetched() + unrung; ++ahead) {
+    const void* const entry = sends.Slot((fetched + ahead) & (sends.entries() - 1));
+    mark(queue->FindSend(static_cast<std::uint16_t>(efa::LoadWord(entry, 0))));
   }
   for (const std::uint16_t receive : queue_pair.landing) mark(queue->FindReceive(receive));
   conservation_.Audit(*queue);

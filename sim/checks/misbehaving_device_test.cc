@@ -199,6 +199,13 @@ const std::vector<Case> kConservation = {
        d.Fetch(1);
        d.Audit();
      }},
+    {"NoCompletionOfAMalformedOneThatWaits", kRight,
+     [](Device& d) {
+       d.Post(1);
+       *static_cast<std::uint64_t*>(d.queue_pair.send.Slot(0)) = 1;  // its number, and no more
+       d.queue_pair.send.Ring(1);
+       d.Audit();
+     }},
     {"NoCompletionLater", kLost,  // a mark is good for one audit
      [](Device& d) {
        d.Post(1);
