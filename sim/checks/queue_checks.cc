@@ -1,6 +1,7 @@
 #include "drydock/sim/checks/queue_checks.h"
 
 #include <chrono>
+#include <cstdint>
 
 #include "absl/strings/str_cat.h"
 
@@ -29,10 +30,14 @@ void QueueChecks::OnQueueClosing(const NicState& nic, const CompletionRing& ring
   }
   if (unacknowledged == 0) return;
   log_.Add(Check::kUnacknowledgedEvents, nic.name, ring.number(), [&] {
-    return absl::StrCat("completion queue ", ring.number(), " was destroyed with ", unacknowledged,
-                        unacknowledged == 1 ? " event" : " events",
-                        " that the program took and did not acknowledge: libibverbs waits there "
-                        "for ever");
+    // libibverbs compares two numbers of 32 bits.
+    const bool too_few = static_cast<std::int32_t>(unacknowledged) > 0;
+    const std::uint32_t events = too_few ? unacknowledged : 0 - unacknowledged;
+    return absl::StrCat("completion queue ", ring.number(), " was destroyed with ", events,
+                        events == 1 ? " event" : " events",
+                        too_few ? " that the program took and did not acknowledge"
+                                : " that the program acknowledged and never took",
+                        ": libibverbs waits there for ever");
   });
 }
 

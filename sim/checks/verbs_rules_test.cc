@@ -203,7 +203,14 @@ TEST_F(VerbsRulesTest, EventsThatNobodyAcknowledged) {
   observers_.Tell<&Observer::OnPolling>(*ring_);
   observers_.Tell<&Observer::OnQueueClosing>(nic_, *ring_, /*unread=*/false, 3);
   EXPECT_THAT(Found(), ElementsAre("unacknowledged-events"));
-  EXPECT_THAT(Said(), HasSubstr("was destroyed with 3 events that"));
+  EXPECT_THAT(Said(), HasSubstr("was destroyed with 3 events that the program took and did not"));
+}
+
+TEST_F(VerbsRulesTest, AnEventThatWasAcknowledgedTwice) {
+  observers_.Tell<&Observer::OnPolling>(*ring_);
+  observers_.Tell<&Observer::OnQueueClosing>(nic_, *ring_, /*unread=*/false, ~0u);
+  EXPECT_THAT(Found(), ElementsAre("unacknowledged-events"));
+  EXPECT_THAT(Said(), HasSubstr("was destroyed with 1 event that the program acknowledged and"));
 }
 
 // ---- Again, by the machine's clock ----

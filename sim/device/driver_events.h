@@ -66,7 +66,8 @@ class DriverEvents {
   // An address handle is about to mean no peer any more.
   virtual void OnHandleClosing(const NicState& /*nic*/, std::uint16_t /*handle*/) {}
   // A completion queue goes, or its program ends. `unread`: with entries that the program has not
-  // taken. `unacknowledged`: events that it took and did not acknowledge, where that matters.
+  // taken. `unacknowledged`: events that it took and did not acknowledge, where that matters,
+  // modulo 2^32: it may have acknowledged more.
   virtual void OnQueueClosing(const NicState& /*nic*/, const CompletionRing& /*ring*/,
                               bool /*unread*/, std::uint32_t /*unacknowledged*/) {}
   // A thread came into a queue pair, or else a completion queue, of this number, while another one

@@ -16,7 +16,8 @@ void Await(Queue& queue);
 void Abandon(Queue& queue);
 // Waits until the program has acknowledged all events that it has read, as ibv_destroy_cq(3) does:
 // a thread may still use the queue between both. That waits for ever; this gives up after two
-// seconds, and at once in virtual time, where there is no other thread. Returns how many are left.
+// seconds, and at once in virtual time, where there is no other thread. Returns how many are left,
+// modulo 2^32: more than there were may have been acknowledged.
 // REQUIRES: Abandon was called; the context's mutex is not held.
 std::uint32_t Unacknowledged(Queue& queue);
 
