@@ -1,6 +1,7 @@
 #include "drydock/sim/verbs/settings.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -18,7 +19,8 @@ template <typename Number>
 absl::Status ReadNumber(const Variable& variable, const char* name, Number& number) {
   const char* text = variable(name);
   if (text == nullptr || absl::SimpleAtoi(text, &number)) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(name, "=", text, " is not a number"));
+  return absl::InvalidArgumentError(
+      absl::StrCat(name, "=", text, " is not a number up to ", std::numeric_limits<Number>::max()));
 }
 
 void ReadText(const Variable& variable, const char* name, std::string& text) {
