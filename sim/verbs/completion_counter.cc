@@ -104,17 +104,14 @@ CompCntr* Create(ibv_context* ibv, const CompCntrInitAttr& attr, const EfaCompCn
   return counter.release();
 }
 
-// Changes one of the numbers of a counter as `change` says. Its word is written also where the
-// number is as it was: what the program had there before is not known.
+// Changes one of the numbers of a counter as `change` says.
 template <typename Change>
-int Modify(CompCntr* handle, std::uint64_t CounterCore::*number, const CounterPlace Counter::*place,
-           Change change) {
+int Modify(CompCntr* handle, std::uint64_t CounterCore::*number, Change change) {
   auto& counter = *static_cast<Counter*>(handle);
   const Calling lock(counter.owner);
   counter.owner.host->Progress();
   CounterCore& core = *counter.core;
   core.Put(number, change(core.*number));
-  Store(counter.*place, core.*number);
   return 0;
 }
 
@@ -171,19 +168,16 @@ int DestroyCounter(CompCntr* handle) {
 }
 
 int SetCounter(CompCntr* counter, std::uint64_t value) {
-  return Modify(counter, &CounterCore::value, &Counter::successes,
-                [value](std::uint64_t) { return value; });
+  return Modify(counter, &CounterCore::value, [value](std::uint64_t) { return value; });
 }
 int SetErrorCounter(CompCntr* counter, std::uint64_t value) {
-  return Modify(counter, &CounterCore::errors, &Counter::failures,
-                [value](std::uint64_t) { return value; });
+  return Modify(counter, &CounterCore::errors, [value](std::uint64_t) { return value; });
 }
 int AddToCounter(CompCntr* counter, std::uint64_t amount) {
-  return Modify(counter, &CounterCore::value, &Counter::successes,
-                [amount](std::uint64_t was) { return was + amount; });
+  return Modify(counter, &CounterCore::value, [amount](std::uint64_t was) { return was + amount; });
 }
 int AddToErrorCounter(CompCntr* counter, std::uint64_t amount) {
-  return Modify(counter, &CounterCore::errors, &Counter::failures,
+  return Modify(counter, &CounterCore::errors,
                 [amount](std::uint64_t was) { return was + amount; });
 }
 
