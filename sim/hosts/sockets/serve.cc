@@ -95,14 +95,15 @@ absl::StatusOr<bool> ServeIfFirst(const NetworkName& network, const std::string&
   }
   const pid_t child = fork();
   if (child == 0) {
+    // A program may have been started without its standard files: ours would be in their places.
+    const int heard = fcntl(listening->fd(), F_DUPFD_CLOEXEC, 3);
+    const int ended = heard < 0 ? -1 : fcntl(starter, F_DUPFD_CLOEXEC, 3);
+    if (ended < 0) _exit(errno);  // a server that hears of nobody's end would stay for ever
     // A grandchild serves: it is no child of the program that we become, which cannot wait for it
     // by mistake.
     setsid();
     const pid_t server = fork();
     if (server != 0) _exit(server < 0 ? errno : 0);
-    // A program may have been started without its standard files: ours would be in their places.
-    const int heard = fcntl(listening->fd(), F_DUPFD_CLOEXEC, 3);
-    const int ended = fcntl(starter, F_DUPFD_CLOEXEC, 3);
     LetGoOfFiles(heard, ended);
     if (chdir("/") != 0) _exit(1);
     Serve(Socket(heard), key, ended);
@@ -110,7 +111,7 @@ absl::StatusOr<bool> ServeIfFirst(const NetworkName& network, const std::string&
   close(starter);
   if (child < 0) return absl::UnavailableError(absl::StrCat("fork: ", std::strerror(errno)));
   if (const int error = StatusOf(child); error != 0) {
-    return absl::UnavailableError(absl::StrCat("fork: ", std::strerror(error)));
+    return absl::UnavailableError(absl::StrCat("rendezvous: ", std::strerror(error)));
   }
   return true;
 }

@@ -1,5 +1,6 @@
 #include "drydock/sim/hosts/sockets/serve.h"
 
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,8 +12,10 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "drydock/sim/hosts/sockets/call.h"
+#include "drydock/sim/hosts/sockets/key.h"
 #include "drydock/sim/hosts/sockets/membership.h"
 #include "drydock/sim/hosts/testing/child_process.h"
 #include "drydock/sim/testing/unique_name.h"
@@ -64,6 +67,29 @@ TEST_F(ServeTest, AStarterWithoutStandardFilesServes) {
   });
   EXPECT_TRUE(first.talk().Hear<bool>());
   EXPECT_TRUE(Call(10s).ok()) << Call(10s);
+}
+
+// A server that lacks one of its files would serve nobody, or never end.
+TEST_F(ServeTest, AStarterWithTooFewFilesIsTold) {
+  ASSERT_TRUE(sim::ReadOrMakeKey(key_file_).ok());
+  ChildProcess first([this](Talk& talk) {
+    rlimit files{};
+    EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &files), 0);
+    const rlimit before = files;
+    absl::StatusOr<bool> served = absl::UnknownError("not tried");
+    for (files.rlim_cur = 3; !served.ok() && files.rlim_cur < 100; ++files.rlim_cur) {
+      EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &files), 0);
+      served = sim::ServeIfFirst(network_, key_file_);
+      EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+    }
+    EXPECT_TRUE(served.ok() && *served) << served.status();
+    talk.Say(true);
+    talk.Hear<bool>();
+  });
+  first.talk().Hear<bool>();
+  EXPECT_TRUE(Call(2s).ok()) << Call(2s);
+  first.talk().Say(true);
+  EXPECT_EQ(first.Wait(), 0);
 }
 
 TEST_F(ServeTest, ItStaysUntilTheLastMemberHasLeft) {
