@@ -38,7 +38,10 @@ bool IsOurs(int fd) {
 
 absl::StatusOr<SharedFile> SharedFile::Map(int fd, std::size_t bytes) {
   // Without room behind it, a write to the mapping would be a signal.
-  const int error = posix_fallocate(fd, 0, static_cast<off_t>(bytes));
+  int error = 0;
+  do {
+    error = posix_fallocate(fd, 0, static_cast<off_t>(bytes));
+  } while (error == EINTR);  // on older kernels any signal of the program ends it
   if (error != 0) return FailureOf("make room in", kSharedFolder, error);
   void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (data == MAP_FAILED) return FailureOf("map a file in", kSharedFolder, errno);
