@@ -201,12 +201,17 @@ class Networked final : public Host::Impl, public ForkAware {
 
   // If it sleeps longer than it may by now.
   void WakeThread() {
-    if (!bell_.asleep()) return;
-    const bool is_late = std::min(Until(world_.timeline().next_event()), FarDue()) < planned_;
-    if (is_late || (planned_ == coro::kNever && network_.busy())) bell_.Interrupt();
+    if (bell_.asleep() && Due(clock_.Now()) < planned_) bell_.Interrupt();
   }
 
-  coro::Time FarDue() const { return far_ == nullptr ? coro::kNever : far_->due(); }
+  // When there is something to do although nothing comes from outside.
+  coro::Time Due(coro::Time now) const {
+    coro::Time due = Until(world_.timeline().next_event());
+    if (far_ != nullptr) due = std::min(due, far_->due());
+    if (network_.busy()) due = std::min(due, now + kPulse);
+    if (network_.has_waiting()) due = std::min(due, now + kRetry);
+    return due;
+  }
 
   // The world's time at which an event is, on the machine's clock.
   coro::Time Until(coro::Time event) const {
@@ -318,11 +323,8 @@ class Networked final : public Host::Impl, public ForkAware {
     const std::lock_guard lock(mutex_);
     ++turns_;
     Advance(clock_.Now());
-    planned_ = Until(world_.timeline().next_event());
     const coro::Time now = clock_.Now();
-    if (network_.busy()) planned_ = std::min(planned_, now + kPulse);
-    if (network_.has_waiting()) planned_ = std::min(planned_, now + kRetry);
-    planned_ = std::min({planned_, FarDue(), NextGlance(now)});
+    planned_ = std::min(Due(now), NextGlance(now));
     bell_.Prepare();
     // Messages that came before that have not rung.
     if (network_.HasIncoming() || stopped_.load(std::memory_order_seq_cst)) planned_ = now;

@@ -3,6 +3,7 @@
 #include "drydock/sim/hosts/host.h"
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -10,12 +11,14 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "drydock/coro/steady_clock.h"
 #include "drydock/coro/time.h"
 #include "drydock/sim/device/completion_counters.h"
 #include "drydock/sim/efa_status.h"
+#include "drydock/sim/events/timeline.h"
 #include "drydock/sim/hosts/testing/station.h"
 #include "drydock/sim/hosts/testing/workout.h"
 #include "drydock/sim/profile/profile.h"
@@ -472,6 +475,40 @@ TEST_P(HostTest, WithoutDelaysAMessageLeavesWithItsPost) {
   b.PostReceive(0, 8, 2);
   a.Post(b.address(), {.length = 8});
   EXPECT_EQ(b.Wait().status, efa::CompletionStatus::kOk);  // and no thread polls at the sender
+}
+
+// Also where the sender's thread sleeps, because the next event of its world is far away, and
+// nobody answers.
+TEST_P(HostTest, WithoutDelaysWhatFoundNoRoomLeavesWhenThereIsSome) {
+  const sim::Profile profile = sim::WithoutDelays(StationProfile());
+  StationOptions options = Options(profile);
+  options.type = sim::QueuePairType::kUd;
+  Station a(options);
+  Station b(options);
+  const coro::SteadyClock clock;
+  const coro::Time long_before = clock.Now() + std::chrono::seconds(10);
+  {
+    const std::lock_guard lock(a.host().mutex());
+    sim::Timeline& timeline = a.host().world().timeline();
+    timeline.WakeAt(timeline.now() + std::chrono::seconds(15));
+    a.host().Kick();
+  }
+  {
+    const std::lock_guard lock(b.host().mutex());  // it reads nothing
+    for (const int datagrams : {117, 1}) {         // all that a ring holds, and what waits for room
+      std::uint64_t turns = 0;                     // until none has come for a while
+      a.PollUntil([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(50));
+        const std::uint64_t before = std::exchange(turns, a.counters().thread_turns);
+        return turns > 0 && turns == before;
+      });
+      for (int i = 0; i < datagrams; ++i) {
+        EXPECT_EQ(a.StatusOf(a.Post(b.address(), {.length = 8800})), 0);
+      }
+    }
+  }
+  b.PollUntil([&] { return b.device_counters().rx_drops == 118; });
+  EXPECT_LT(clock.Now(), long_before);
 }
 
 TEST_P(HostTest, ATimeoutComesByItselfAndNotEarly) {
