@@ -6,6 +6,13 @@
 #include "drydock/sim/hosts/shared_channel.h"
 
 namespace drydock::sim {
+namespace {
+
+// Messages that a process which has left has sent before, at most: as many as a ring has room for.
+// One that goes on writing is read no further.
+constexpr std::size_t kMostLeft = (1 << 20) / sizeof(Message);
+
+}  // namespace
 
 Neighbour::Neighbour(NeighbourContext& context, std::uint8_t slot)
     : context_(context),
@@ -23,7 +30,7 @@ void Neighbour::Refresh() {
   if (living == presence_.incarnation()) return;
   if (presence_.present()) {
     // Messages that it sent before it left count.
-    if (Take(SIZE_MAX) != Taken::kNothing) context_.world.timeline().RunFor({});
+    if (Take(kMostLeft) != Taken::kNothing) context_.world.timeline().RunFor({});
     if (presence_.present()) Vanish();
   }
   if (presence_.Appear(living)) Appear();

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -12,6 +13,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -37,6 +39,8 @@ using sim::Message;
 using sim::MessageType;
 using sim::PayloadPlace;
 
+constexpr std::size_t kRingBytes = 1 << 20;
+
 // A machine of the network without a host.
 class Rogue {
  public:
@@ -51,7 +55,7 @@ class Rogue {
     slot.word.store(word_);
     slot.word_address.store(reinterpret_cast<std::uint64_t>(&word_));
     directory_->Announce();
-    auto file = sim::SharedFile::Make(RingTo(0), sim::RingBytes(64 << 10));
+    auto file = sim::SharedFile::Make(RingTo(0), sim::RingBytes(kRingBytes));
     EXPECT_TRUE(file.ok()) << file.status();
     out_file_ = *std::move(file);
     out_.emplace(std::span(out_file_.data(), out_file_.size()));
@@ -75,6 +79,8 @@ class Rogue {
   bool drained() const { return out_->drained(); }
   // Where the ring's own words are.
   std::byte* ring() { return out_file_.data(); }
+  // To others it has left.
+  void Leave() { directory_->NoteDeath(directory_->slot(), directory_->incarnation()); }
 
   // The next message for us; absent: there is none.
   std::optional<Message> Hear() {
@@ -161,6 +167,39 @@ TEST_F(RogueTest, WhoWritesWithoutAPauseLeavesTurnsToOthers) {
   victim_.host().Progress();
   EXPECT_EQ(victim_.host().counters().messages_taken - before, kMessages);
   EXPECT_EQ(victim_.host().counters().messages_refused, 0u);
+}
+
+// What it sent before it left counts; it may have left, and write all the same. Several of them: a
+// busy machine may not let one write while it is read.
+TEST_F(RogueTest, WhoHasLeftAndWritesOnIsNotReadForEver) {
+  for (int life = 0; life < 8; ++life) {
+    const auto rogue = Join();
+    for (int i = 0; i < 10'000; ++i) {  // more than a ring: it is full of them from now on
+      rogue->Say({.type = MessageType::kEnded});
+      victim_.Poll();
+    }
+    victim_.PollUntil([&] { return rogue->drained(); });
+    const auto word = [&](std::size_t at) {
+      return std::atomic_ref(*reinterpret_cast<std::uint64_t*>(rogue->ring() + at));
+    };
+    const std::uint64_t begun = word(128).load();
+    std::atomic<std::uint64_t> rounds = 0;
+    std::atomic<bool> stop = false;
+    const std::lock_guard lock(victim_.host().mutex());
+    const std::uint64_t before = victim_.host().counters().messages_taken;
+    rogue->Leave();
+    std::thread writes([&] {
+      for (; !stop && word(128).load() - begun < 100 * kRingBytes; ++rounds) {
+        word(64).store(word(128).load() + kRingBytes);  // as many again as there is room for
+      }
+    });
+    while (rounds < 1000) {
+    }
+    victim_.host().Progress();
+    stop = true;
+    writes.join();
+    ASSERT_LT(victim_.host().counters().messages_taken - before, 11'000u);
+  }
 }
 
 TEST_F(RogueTest, WhatIsSoundIsServed) {
