@@ -107,7 +107,10 @@ std::uint32_t Directory::epoch() const { return header().epoch.load(std::memory_
 
 std::uint32_t Directory::LivingIn(std::uint8_t slot) {
   const std::uint64_t life = At(slot).life.load(std::memory_order_acquire);
-  return (life & 1) != 0 ? static_cast<std::uint32_t>(life >> 1) : 0;
+  // A word that holds more than an incarnation is nonsense, and its process no machine: NoteDeath
+  // would not find it.
+  const bool living = (life & 1) != 0 && life >> 33 == 0;
+  return living ? static_cast<std::uint32_t>(life >> 1) : 0;
 }
 
 bool Directory::WasTaken(std::uint8_t slot) {

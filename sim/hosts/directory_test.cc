@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -84,6 +85,16 @@ TEST_F(DirectoryTest, NobodyLivesInASlotThatWasNotAnnounced) {
   const auto second = Join(false);
   EXPECT_TRUE(first->IsHeld(1));
   EXPECT_EQ(first->LivingIn(1), 0u);
+}
+
+TEST_F(DirectoryTest, NobodyLivesInASlotWhoseLifeIsNonsense) {
+  const auto first = Join();
+  const auto second = Join();
+  const std::uint64_t life = second->mine().life.load();
+  second->mine().life.store(life | std::uint64_t{1} << 40);
+  EXPECT_EQ(first->LivingIn(1), 0u);
+  second->mine().life.store(life);
+  EXPECT_EQ(first->LivingIn(1), second->incarnation());
 }
 
 TEST_F(DirectoryTest, ASlotThatWasLeftIsTakenByAnotherIncarnation) {
