@@ -15,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "drydock/coro/steady_clock.h"
+#include "drydock/coro/time.h"
 #include "drydock/sim/efa_status.h"
 #include "drydock/sim/hosts/gid.h"
 #include "drydock/sim/hosts/message.h"
@@ -247,12 +249,18 @@ TEST_F(FarRogueTest, ASilentStrangerIsDroppedByAnIdleMachine) {
   EXPECT_TRUE(stranger.ended());
 }
 
+// At once: one that came before it, and says nothing, is still there.
 TEST_F(FarRogueTest, ALengthThatCannotBeEndsAStranger) {
   const auto rogue = Join();
+  const coro::SteadyClock clock;
   for (const std::uint32_t length : {0u, 65u, 0x7fffffffu, 0xffffffffu}) {
+    const coro::Time begun = clock.Now();
+    Stream silent = rogue->Connect();
     Stream stranger = rogue->Connect();
     EXPECT_EQ(send(stranger.fd(), &length, sizeof(length), MSG_NOSIGNAL), 4);
     ExpectClosed(stranger);
+    silent.Receive();
+    EXPECT_TRUE(!silent.ended() || clock.Now() - begun > 8s) << length;
   }
 }
 
