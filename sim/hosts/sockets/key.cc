@@ -81,6 +81,9 @@ absl::StatusOr<Key> ReadKey(const std::string& file) {
     return absl::NotFoundError(absl::StrCat(
         "key file ", file, ": not there (copy it from the computer where the network began)"));
   }
+  if (fd < 0 && errno == EACCES) {  // another user's
+    return absl::PermissionDeniedError(absl::StrCat("key file ", file, ": ", std::strerror(errno)));
+  }
   if (fd < 0) return FileFailed(file, std::strerror(errno));
   absl::StatusOr<Key> key = ReadFrom(fd, file);
   close(fd);

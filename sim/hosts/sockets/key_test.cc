@@ -1,6 +1,7 @@
 #include "drydock/sim/hosts/sockets/key.h"
 
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -63,6 +64,21 @@ TEST_F(KeyTest, WhatOthersMayReadIsRefused) {
   Write("000102030405060708090a0b0c0d0eff\n", 0640);
   EXPECT_EQ(CodeOf(), absl::StatusCode::kPermissionDenied);
   EXPECT_EQ(ReadOrMakeKey(file_).status().code(), absl::StatusCode::kPermissionDenied);
+}
+
+// As another user's file of mode 0600 is: the kernel does not even open it.
+TEST_F(KeyTest, WhatWeMayNotOpenIsRefused) {
+  Write("000102030405060708090a0b0c0d0eff\n", 0600);
+  if (geteuid() != 0) chmod(file_.c_str(), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    if (geteuid() == 0 && setuid(65534) != 0) _exit(0);  // a namespace without other users
+    _exit(CodeOf() == absl::StatusCode::kPermissionDenied ? 0 : 1);
+  }
+  int status = 1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  unlink(file_.c_str());
 }
 
 TEST_F(KeyTest, AFolderThatIsNotThereIsSaid) {
