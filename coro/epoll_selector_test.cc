@@ -5,6 +5,7 @@
 #include "drydock/coro/epoll_selector.h"
 
 #include <fcntl.h>
+#include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -438,6 +439,25 @@ TEST_F(TcpTest, NobodyListensThere) {
   ASSERT_OK_AND_ASSIGN(const TcpAddress address, LocalAddress(bound));
   EXPECT_THAT(loop_.Run(Connect(*io_, address)),
               StatusIs(absl::StatusCode::kUnavailable, HasSubstr("nobody listens there")));
+}
+
+// Here one that takes nothing for a while: its window is closed.
+TEST_F(TcpTest, PeerThatTheKernelGivesUpIsGoneAndNoDeadlineHasPassed) {
+  ASSERT_OK_AND_ASSIGN(const Descriptor listener, Listen(*io_, TcpAddress::Loopback(0)));
+  ASSERT_OK_AND_ASSIGN(const TcpAddress address, LocalAddress(listener));
+  auto main = [&]() -> Task<void> {
+    auto [accepted, connected] = co_await WhenAll(Accept(listener), Connect(*io_, address));
+    EXPECT_THAT(accepted, IsOk());
+    EXPECT_THAT(connected, IsOk());
+    const unsigned patience_ms = 1;
+    EXPECT_EQ(setsockopt(connected->fd(), IPPROTO_TCP, TCP_USER_TIMEOUT, &patience_ms,
+                         sizeof(patience_ms)),
+              0);
+    const std::vector<std::byte> more_than_the_kernel_keeps(64 << 20);
+    EXPECT_THAT(co_await WriteAll(*connected, more_than_the_kernel_keeps),
+                StatusIs(absl::StatusCode::kUnavailable, HasSubstr("the peer is gone")));
+  };
+  EXPECT_THAT(loop_.Run(main()), IsOk());
 }
 
 TEST_F(TcpTest, AcceptGivesUpAtItsDeadline) {

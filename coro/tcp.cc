@@ -26,6 +26,9 @@ absl::Status SystemError(int error, const char* verb, const TcpAddress& address)
     return absl::UnavailableError(
         absl::StrCat(verb, " ", address.ToString(), ": nobody listens there"));
   }
+  if (error == ETIMEDOUT) {  // the kernel's patience, which is no deadline of the caller's
+    return absl::UnavailableError(absl::StrCat(verb, " ", address.ToString(), ": no answer"));
+  }
   return absl::ErrnoToStatus(error, absl::StrCat(verb, " ", address.ToString()));
 }
 
