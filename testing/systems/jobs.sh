@@ -10,9 +10,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 me=jobs
-if [ "${1:-}" = --help ]; then sed -n '2,/^set /{/^set /!s/^# \?//p}' "$0"; exit; fi
-if [ $# -gt 0 ]; then echo "$me: it takes no arguments, only --help" >&2; exit 2; fi
 source testing/systems/roots.sh
+if [ $# -gt 0 ]; then echo "$me: it takes no arguments, only --help" >&2; exit 2; fi
 python3 -c 'import yaml' 2>/dev/null || ./bazelw --install python3-yaml </dev/null || skip "there is no python3-yaml"
 fetch_root bookworm bookworm-image --variant=minbase
 

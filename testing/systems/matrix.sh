@@ -18,8 +18,6 @@ source testing/systems/roots.sh
 readonly SYSTEMS=(bookworm/gcc bookworm/clang trixie/gcc trixie/clang forky/gcc forky/clang)
 readonly CORE=(//coro/... //fabric/... //sim/... //testing/contract/...)
 
-usage() { sed -nE '2,/^set /s/^# ?//p' "$0"; }
-
 # In the root: installs what these arguments of Bazel need, says what came, and runs the tests without a network.
 readonly TEST='cd /drydock || exit
 case "$compiler" in gcc) config=(--config=gcc) ;; *) config=() ;; esac
@@ -45,11 +43,10 @@ run() {
 
 systems=()
 while [ $# -gt 0 ] && [ "$1" != -- ]; do
-  case " ${SYSTEMS[*]} --help " in
+  case " ${SYSTEMS[*]} " in
     *" $1 "*) ;;
     *) echo "$me: there is no system '$1', only: ${SYSTEMS[*]}" >&2; exit 2 ;;
   esac
-  if [ "$1" = --help ]; then usage; exit; fi
   systems+=("$1")
   shift
 done

@@ -2,7 +2,9 @@
 # libraries (make_root), and to build with its packages (make_machine). A root is made in seconds, lies in the user's cache, and
 # stays there.
 #
-# Whoever sources this sets `me`, the name in front of its lines.
+# Whoever sources this is at the root of the repository, and has set `me`: the name in front of its lines, and its own name
+# without .sh. With --help it prints the comment at its head, and ends here.
+if [ "${1:-}" = --help ]; then sed -nE '2,/^set /{/^set /!s/^# ?//p}' "testing/systems/$me.sh"; exit; fi
 
 # Says why there is nothing to run, and ends: that is no failure, unless NEED_ROOTS is set.
 skip() {
