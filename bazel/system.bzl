@@ -73,7 +73,7 @@ def _override(ctx):
     """Returns (variable, value) of the first override that is set, or None."""
     for variable in ctx.attr.overrides:
         if ctx.os.environ.get(variable):
-            return variable, ctx.os.environ[variable]
+            return variable, ctx.os.environ[variable].rstrip("/")  # "/usr/" is /usr
     return None
 
 def _library_folder(ctx, prefix):
