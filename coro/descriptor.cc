@@ -14,8 +14,8 @@ namespace {
 // Nothing happened; try again when the descriptor is ready.
 bool MustWait(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
 
-// One code for a connection that broke, whichever side notices first. The kernel's own patience with
-// a peer is no deadline of the caller's.
+// One code for a connection that broke, whichever side notices first. The kernel's own patience
+// with a peer is no deadline of the caller's.
 absl::Status TransferError(int error, const char* verb, int fd) {
   if (error == EPIPE || error == ECONNRESET || error == ETIMEDOUT) {
     return absl::UnavailableError(absl::StrCat(verb, " descriptor ", fd, ": the peer is gone"));
