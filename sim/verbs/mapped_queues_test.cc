@@ -105,8 +105,8 @@ TEST(MappedQueuesTest, DoorbellIsSeenAfterALongRest) {
   b.HandleOf(a);
   MappedRings from(a);
   MappedQueue sent(a.send_queue);
-  // The device's thread does not look all the time: a rest costs it less than half a processor. That
-  // of some rest: a virtual machine counts time that others took as well.
+  // The device's thread does not look all the time: a rest costs it less than half a processor. One
+  // of several will do: a virtual machine counts time that others took as well.
   double share = 1;
   for (int rest = 0; rest < 20 && share >= 0.5; ++rest) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
