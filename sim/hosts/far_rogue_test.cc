@@ -15,7 +15,6 @@
 #include <utility>
 #include <vector>
 
-#include "drydock/coro/steady_clock.h"
 #include "drydock/coro/time.h"
 #include "drydock/sim/efa_status.h"
 #include "drydock/sim/hosts/gid.h"
@@ -249,18 +248,21 @@ TEST_F(FarRogueTest, ASilentStrangerIsDroppedByAnIdleMachine) {
   EXPECT_TRUE(stranger.ended());
 }
 
-// At once: one that came before it, and says nothing, is still there.
+// At once: one that came before it, and says nothing, is still there. Where the victim has no
+// processor for as long as silent ones may be there, it is asked once more.
 TEST_F(FarRogueTest, ALengthThatCannotBeEndsAStranger) {
   const auto rogue = Join();
-  const coro::SteadyClock clock;
   for (const std::uint32_t length : {0u, 65u, 0x7fffffffu, 0xffffffffu}) {
-    const coro::Time begun = clock.Now();
-    Stream silent = rogue->Connect();
-    Stream stranger = rogue->Connect();
-    EXPECT_EQ(send(stranger.fd(), &length, sizeof(length), MSG_NOSIGNAL), 4);
-    ExpectClosed(stranger);
-    silent.Receive();
-    EXPECT_TRUE(!silent.ended() || clock.Now() - begun > 8s) << length;
+    bool at_once = false;
+    for (int attempt = 0; attempt < 5 && !at_once; ++attempt) {
+      Stream silent = rogue->Connect();
+      Stream stranger = rogue->Connect();
+      EXPECT_EQ(send(stranger.fd(), &length, sizeof(length), MSG_NOSIGNAL), 4);
+      ExpectClosed(stranger);
+      silent.Receive();
+      at_once = !silent.ended();
+    }
+    EXPECT_TRUE(at_once) << length;
   }
 }
 
