@@ -33,14 +33,15 @@ constexpr coro::Duration kLinger = 5s;
 // Closes the program's files but these two: a reader at the other end of its pipes would wait for
 // them.
 void LetGoOfFiles(int listening, int starter) {
-  const int nothing = open("/dev/null", O_RDWR);
-  for (int fd = 0; fd < 3; ++fd) dup2(nothing, fd);
   int next = 3;
   for (const int kept : {std::min(listening, starter), std::max(listening, starter)}) {
     if (kept > next) close_range(static_cast<unsigned>(next), static_cast<unsigned>(kept - 1), 0);
     next = kept + 1;
   }
   close_range(static_cast<unsigned>(next), ~0u, 0);
+  const int nothing = open("/dev/null", O_RDWR);  // by now there is room for it
+  for (int fd = 0; fd < 3; ++fd) dup2(nothing, fd);
+  if (nothing >= 3) close(nothing);
 }
 
 // A connection of each machine is a file: the usual 1,024 are fewer than the machines of eight full

@@ -1,5 +1,6 @@
 #include "drydock/sim/hosts/sockets/serve.h"
 
+#include <poll.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -69,10 +70,15 @@ TEST_F(ServeTest, AStarterWithoutStandardFilesServes) {
   EXPECT_TRUE(Call(10s).ok()) << Call(10s);
 }
 
-// A server that lacks one of its files would serve nobody, or never end.
+// A server that lacks one of its files would serve nobody, or never end. One that has just enough
+// lets go of the program's files all the same.
 TEST_F(ServeTest, AStarterWithTooFewFilesIsTold) {
   ASSERT_TRUE(sim::ReadOrMakeKey(key_file_).ok());
-  ChildProcess first([this](Talk& talk) {
+  int input[2];
+  ASSERT_EQ(pipe(input), 0);
+  ChildProcess first([&](Talk& talk) {
+    EXPECT_EQ(dup2(input[1], 0), 0);
+    for (const int fd : input) close(fd);
     rlimit files{};
     EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &files), 0);
     const rlimit before = files;
@@ -83,11 +89,16 @@ TEST_F(ServeTest, AStarterWithTooFewFilesIsTold) {
       EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
     }
     EXPECT_TRUE(served.ok() && *served) << served.status();
+    close(0);
     talk.Say(true);
     talk.Hear<bool>();
   });
+  close(input[1]);
   first.talk().Hear<bool>();
-  EXPECT_TRUE(Call(2s).ok()) << Call(2s);
+  pollfd left{.fd = input[0], .events = POLLIN, .revents = 0};
+  EXPECT_EQ(poll(&left, 1, 100'000), 1);
+  close(input[0]);
+  EXPECT_TRUE(Call(10s).ok()) << Call(10s);
   first.talk().Say(true);
   EXPECT_EQ(first.Wait(), 0);
 }
