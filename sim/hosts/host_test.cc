@@ -486,11 +486,11 @@ TEST_P(HostTest, WithoutDelaysWhatFoundNoRoomLeavesWhenThereIsSome) {
   Station a(options);
   Station b(options);
   const coro::SteadyClock clock;
-  const coro::Time long_before = clock.Now() + std::chrono::seconds(10);
+  const coro::Time long_before = clock.Now() + std::chrono::seconds(50);
   {
     const std::lock_guard lock(a.host().mutex());
     sim::Timeline& timeline = a.host().world().timeline();
-    timeline.WakeAt(timeline.now() + std::chrono::seconds(15));
+    timeline.WakeAt(timeline.now() + std::chrono::seconds(60));
     a.host().Kick();
   }
   {
