@@ -229,6 +229,7 @@ void SetInlineList(ibv_qp_ex* ibv, std::size_t count, const ibv_data_buf* buffer
     int error = built.work.operation == efa::Operation::kSend || (write && wide) ? 0 : EINVAL;
     built.work.is_inline = true;
     built.work.inline_bytes = 0;  // in place of those that were set before
+    built.work.remote.length = 0;
     for (std::size_t i = 0; i < count && error == 0; ++i) {
       error =
           AppendInline(built, buffers[i].addr, buffers[i].length, queue_pair.cap().max_inline_data);

@@ -118,6 +118,18 @@ TEST_F(TrafficTest, InlineBytesThatAreSetAgainReplaceThoseOfBefore) {
   Sent(1);
   EXPECT_EQ(Await(b.receive_queue).byte_len, 30u);
   EXPECT_TRUE(Holds(Bytes(b, 0, 30), 7));
+  // Those of a write by none.
+  End wide({.inline_writes = true});
+  wide.HandleOf(b);
+  ASSERT_EQ(wide.Post(b, 2,
+                      [&](ibv_qp_ex* ex) {
+                        ibv_wr_rdma_write(ex, b.region->rkey, b.address(0));
+                        ibv_wr_set_inline_data(ex, wide.at(0), 32);
+                        ibv_wr_set_inline_data_list(ex, 0, nullptr);
+                      }),
+            0);
+  EXPECT_EQ(Await(wide.send_queue).status, IBV_WC_SUCCESS);
+  EXPECT_TRUE(Holds(Bytes(b, 0, 30), 7));
 }
 
 // As libfabric 2.6 does with every request.
