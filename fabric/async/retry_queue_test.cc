@@ -66,6 +66,24 @@ class RetryTest : public ::testing::Test {
     co_return absl::OkStatus();
   }
 
+  // By an endpoint of its own, whose queue is full until the deadline of its post.
+  std::size_t AttemptsInVain(const AsyncEndpointOptions& options) {
+    auto raw = std::make_unique<NiceMock<MockEndpoint>>();
+    std::size_t attempts = 0;
+    ON_CALL(*raw, Send(_)).WillByDefault([&](std::span<const SendRequest>) {
+      ++attempts;
+      return PostResult{0, ErrorCode::kAgain};
+    });
+    AsyncEndpoint endpoint(*dispatcher_, std::move(raw), options);
+    auto main = [&]() -> coro::Task<absl::Status> {
+      const Completion done = co_await endpoint.Send(BufferSlice(), Peer{1});
+      EXPECT_EQ(done.error, ErrorCode::kDeadlineExceeded);
+      co_return absl::OkStatus();
+    };
+    EXPECT_THAT(loop_.Run(main()), IsOk());
+    return attempts;
+  }
+
   struct Attempt {
     coro::Time time;
     Context context;
@@ -109,21 +127,8 @@ TEST_F(RetryTest, WaitDoublesUpToItsLimit) {
 // Waits of no time would hold a clock that stands still while something happens, and with it the
 // deadline.
 TEST_F(RetryTest, TimePassesBetweenAttemptsWithoutAWait) {
-  auto raw = std::make_unique<NiceMock<MockEndpoint>>();
-  int attempts = 0;
-  ON_CALL(*raw, Send(_)).WillByDefault([&](std::span<const SendRequest>) {
-    ++attempts;
-    return PostResult{0, ErrorCode::kAgain};
-  });
-  AsyncEndpoint eager(*dispatcher_, std::move(raw),
-                      {.post_timeout = 1us, .backoff = {.first = 0ns, .most = 0ns}});
-  auto main = [&]() -> coro::Task<absl::Status> {
-    const Completion done = co_await eager.Send(BufferSlice(), Peer{1});
-    EXPECT_EQ(done.error, ErrorCode::kDeadlineExceeded);
-    co_return absl::OkStatus();
-  };
-  EXPECT_THAT(loop_.Run(main()), IsOk());
-  EXPECT_EQ(attempts, 1001);  // one a nanosecond, and the first
+  // One a nanosecond, and the first.
+  EXPECT_EQ(AttemptsInVain({.post_timeout = 1us, .backoff = {.first = 0ns, .most = 0ns}}), 1001u);
 }
 
 // The receives of a NIC have a ring of their own: they do not wait for room among the sends.
@@ -235,23 +240,11 @@ TEST_F(RetryTest, WaitsStartAnewOnceNoneIsLeft) {
 
 // Twice the wait is no Duration then, of which the builds with a sanitizer tell.
 TEST_F(RetryTest, WaitMayBeAsLongAsADuration) {
-  auto raw = std::make_unique<NiceMock<MockEndpoint>>();
-  int attempts = 0;
-  ON_CALL(*raw, Send(_)).WillByDefault([&](std::span<const SendRequest>) {
-    ++attempts;
-    return PostResult{0, ErrorCode::kAgain};
-  });
   constexpr coro::Duration kLongest = coro::Duration::max();
-  AsyncEndpoint patient(
-      *dispatcher_, std::move(raw),
-      {.post_timeout = 100ms, .backoff = {.first = kLongest / 2 + 1ns, .most = kLongest}});
-  auto main = [&]() -> coro::Task<absl::Status> {
-    const Completion done = co_await patient.Send(BufferSlice(), Peer{1});
-    EXPECT_EQ(done.error, ErrorCode::kDeadlineExceeded);
-    co_return absl::OkStatus();
-  };
-  EXPECT_THAT(loop_.Run(main()), IsOk());
-  EXPECT_EQ(attempts, 2);  // the first, and the retry that is due at once
+  // The first, and the retry that is due at once.
+  EXPECT_EQ(AttemptsInVain({.post_timeout = 100ms,
+                            .backoff = {.first = kLongest / 2 + 1ns, .most = kLongest}}),
+            2u);
 }
 
 TEST_F(RetryTest, RefusalForGoodEndsTheOperation) {
