@@ -165,7 +165,7 @@ class Networked final : public Host::Impl, public ForkAware {
     const coro::Time now = clock_.Now();  // once: a program that spins calls this all the time
     const bool happened = Advance(now);
     progressed_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
-    WakeThread();
+    if (bell_.asleep()) WakeThread(now);
     return happened;
   }
 
@@ -175,7 +175,7 @@ class Networked final : public Host::Impl, public ForkAware {
     // come.
     network_.Flush();
     Report();  // of what completed within the call
-    WakeThread();
+    if (bell_.asleep()) WakeThread(clock_.Now());
   }
 
   void Kick() override {
@@ -200,8 +200,8 @@ class Networked final : public Host::Impl, public ForkAware {
   }
 
   // If it sleeps longer than it may by now.
-  void WakeThread() {
-    if (bell_.asleep() && Due(clock_.Now()) < planned_) bell_.Interrupt();
+  void WakeThread(coro::Time now) {
+    if (Due(now) < planned_) bell_.Interrupt();
   }
 
   // When there is something to do although nothing comes from outside.
