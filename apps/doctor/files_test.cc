@@ -205,6 +205,22 @@ TEST(LibrariesTest, ReleasesComeFromWhateverTellsThem) {
   EXPECT_EQ(FindLibrary(files, "", "libefa.so.1").at(0).version, (Version{60, 0, 0}));
 }
 
+// As in an image that has a few files of Debian.
+TEST(LibrariesTest, DebiansFoldersNeedNoConfiguration) {
+  const FakeMachine machine = FakeMachine::Healthy("small");
+  machine.Remove("/etc");
+  machine.Remove("/opt");
+  const SystemFiles files(machine.root());
+  EXPECT_THAT(FindLibrary(files, "", "libfabric.so.1"), IsEmpty());
+  const auto verbs = FindLibrary(files, "", "libibverbs.so.1");
+  ASSERT_THAT(verbs, SizeIs(1));
+  EXPECT_EQ(verbs[0].path, "/usr/lib/x86_64-linux-gnu/libibverbs.so.1");
+  EXPECT_EQ(LoadedCopy(verbs), &verbs[0]);
+  machine.InstallLibfabric("/lib/x86_64-linux-gnu", "1.17.0", "EFA_1.0");
+  EXPECT_EQ(FindLibrary(files, "", "libfabric.so.1").at(0).path,
+            "/lib/x86_64-linux-gnu/libfabric.so.1");
+}
+
 TEST(LibrariesTest, ConfigurationThatIncludesItselfEnds) {
   const FakeMachine machine = FakeMachine::Healthy("small");
   machine.Write("/etc/ld.so.conf",

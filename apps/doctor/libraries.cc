@@ -27,8 +27,14 @@ struct Folder {
 
 // Where `./efa_installer.sh` puts libfabric, and older releases of it put rdma-core.
 constexpr std::array kInstallerFolders = {"/opt/amazon/efa/lib", "/opt/amazon/efa/lib64"};
-// Those of ld.so(8); distributions name the folders of their architecture in ld.so.conf.
-constexpr std::array kDefaultFolders = {"/lib64", "/usr/lib64", "/lib", "/usr/lib"};
+// Those of ld.so(8); distributions name the folders of their architecture in ld.so.conf. Debian's
+// loader knows its own without it, and small images have none.
+constexpr std::array kDefaultFolders = {"/lib/x86_64-linux-gnu",
+                                        "/usr/lib/x86_64-linux-gnu",
+                                        "/lib64",
+                                        "/usr/lib64",
+                                        "/lib",
+                                        "/usr/lib"};
 
 void AddConfigured(const SystemFiles& files, const std::string& file, int depth,
                    std::vector<Folder>& folders);
