@@ -7,7 +7,7 @@ import tempfile
 import threading
 import uuid
 
-from drydock import command, plans, traces
+from drydock import command, daemons, plans, traces
 from drydock.process import Process
 
 
@@ -24,6 +24,7 @@ class Fabric:
         self.processes = []
         self._started = 0  # numbers that were given away
         self._starting = threading.Lock()
+        self._guard = None  # of daemons, once there may be any
         self._command = command.efa_run()
         self._trace = trace
         self._temporary = keep is None
@@ -32,7 +33,7 @@ class Fabric:
         self.folder = tempfile.mkdtemp(prefix="drydock-") if keep is None else os.path.abspath(keep)
         self._earlier = self._all_traces()  # of another run, in a folder that was kept
         self._answers = None  # of the traces, once the block has ended
-        self.left = []  # the names of processes that were still there when the block ended
+        self.left = []  # the names of processes that were still there when the block ended, and `daemon NAME`
 
     def __enter__(self):
         return self
@@ -51,6 +52,7 @@ class Fabric:
             number = self._started
             self._started += 1
             plan = plans.file_of(self.faults if faults is None else faults, self.folder)
+            self._guard = self._guard or daemons.guard(self.name)
         flags = [self._command, "--quiet", f"--profile={self.profile}", f"--nics={self.nics}", f"--seed={self.seed}",
                  f"--fabric={self.name}"]
         if plan is not None:
@@ -89,11 +91,14 @@ class Fabric:
         return lines + [f"{name}: still there at the end" for name in self.left]
 
     def close(self):
-        """Ends every process that is left, and its children; the newest first."""
+        """Ends every process that is left, and its children; the newest first. Then the daemons that they have made."""
         for process in reversed(self.processes):
             if process.kill() and process.name not in self.left:
                 self.left.append(process.name)
             process.remember()
+        if self._guard is not None:
+            self.left += [f"daemon {name}" for name in daemons.end(self.name)]
+            self._guard.dismiss()
         if self._answers is None:
             self._answers = {ask: ask(self.traces()) for ask in (traces.metrics, traces.fired, traces.findings)}
         if self._temporary:

@@ -6,30 +6,16 @@ import signal
 import subprocess
 import time
 
+from drydock.guard import Guard
 
-# Reads from a pipe of ours. A line says that a process and its children have ended; without one we have, and all groups of their
-# session go with us. In /proc: number (name) state parent group session; thrice, for one may fork meanwhile.
-_GUARD = '''read -r ended && exit
-for pass in 1 2 3; do
+# All groups of the session. In /proc: number (name) state parent group session; thrice, for one may fork meanwhile.
+_GUARD = '''for pass in 1 2 3; do
   for file in /proc/[0-9]*/stat; do
     read -r words <"$file" || continue
     set -- "$1" ${words##*) }
     [ "$5" != "$1" ] || kill -s KILL -- "-$4"
   done
 done'''
-
-
-# The guards of processes that have not been ended. Whoever forks this Python has no business with them.
-_guards = set()
-
-
-def _leave_guards():
-    for guard in _guards:
-        guard.stdin.close()
-    _guards.clear()
-
-
-os.register_at_fork(after_in_child=_leave_guards)
 
 
 class Failed(RuntimeError):
@@ -76,13 +62,11 @@ class Process:
             self._popen = subprocess.Popen([*launcher, *self.words], stdout=out, stderr=err, stdin=subprocess.DEVNULL,
                                            cwd=cwd, env=environment, start_new_session=True)
         try:
-            self._guard = subprocess.Popen(["sh", "-c", _GUARD, "guard", str(self._popen.pid)], stdin=subprocess.PIPE,
-                                           stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+            self._guard = Guard(_GUARD, str(self._popen.pid))
         except BaseException:  # nobody would end it
             _signal([self._popen.pid], signal.SIGKILL)
             self._popen.wait()
             raise
-        _guards.add(self._guard)
 
     @property
     def pid(self):
@@ -122,7 +106,7 @@ class Process:
         except subprocess.TimeoutExpired:
             raise TimedOut(f"{self.name} did not end in {timeout} s{self._tail()}") from None
         if not self._groups():  # nothing is left to be ended: a test may run thousands, one after the other
-            self._dismiss_guard()
+            self._guard.dismiss()
         return status
 
     def check(self, status=0, timeout=60):
@@ -134,7 +118,7 @@ class Process:
 
     def kill(self, grace=2.0):
         """Ends it and all of its children: SIGTERM, which lets traces be written, then SIGKILL. True if any was left."""
-        if self._guard.returncode is not None:  # none was left, and its number may be another's by now
+        if self._guard.dismissed:  # none was left, and its number may be another's by now
             return False
         ended = self._popen.poll() is not None  # of its own; then only children can be left
         own, left = {self._popen.pid}, bool(self._groups())
@@ -144,18 +128,8 @@ class Process:
         self._end(self._groups() - own, signal.SIGTERM, grace)
         self._end(self._groups(), signal.SIGKILL, grace)
         self._popen.wait()
-        self._dismiss_guard()
+        self._guard.dismiss()
         return left
-
-    def _dismiss_guard(self):
-        try:
-            _guards.remove(self._guard)
-        except KeyError:  # done before, or by another thread
-            return
-        try:
-            self._guard.communicate(b"ended\n")
-        except BrokenPipeError:  # somebody has ended it
-            self._guard.wait()
 
     def _groups(self):
         """The groups of processes of its session that run; its own has its number."""

@@ -59,6 +59,23 @@ def become_subreaper(is_one):
     ctypes.CDLL(None).prctl(set_child_subreaper, int(is_one), 0, 0, 0)
 
 
+# Children that leave their parent's session: by `setsid`, and as daemons do, with a parent that ends.
+LEAVES = """
+import os, sys, time
+if sys.argv[1] == "setsid":
+    os.setsid()
+else:
+    if os.fork(): os._exit(0)
+    os.setsid()
+    if os.fork(): os._exit(0)
+if sys.argv[2] == "deaf":
+    import signal
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+print("left", os.getpid(), flush=True)
+time.sleep(77)
+"""
+
+
 class Processes(unittest.TestCase):
 
     def test_output_and_status_of_a_program(self):
@@ -178,6 +195,48 @@ with drydock.fabric() as env:
             while runs(child) and time.monotonic() < end:
                 time.sleep(0.01)
         self.assertFalse(runs(child))
+
+    def test_whoever_has_left_the_session_is_ended_too(self):
+        for how, ears in (("setsid", "hears"), ("daemon", "deaf")):
+            with drydock.fabric() as env, drydock.fabric() as other:
+                pids = []
+                for network, word in ((other, "hears"), (env, ears)):
+                    parent = network.start("sh", "-c", '"$0" -c "$@" & exec sleep 77', sys.executable, LEAVES, how, word)
+                    pids.append(int(parent.line("left ").split()[1]))
+                    self.assertNotEqual(os.getsid(pids[-1]), parent.pid)
+                env.close()
+                self.assertEqual([runs(pid) for pid in pids], [True, False], how)
+            self.assertFalse(runs(pids[0]), how)
+            self.assertEqual(env.left[0], parent.name)
+            self.assertRegex(" ".join(env.left[1:]), "^daemon python[0-9.]*$")
+            self.assertIn(f"{env.left[1]}: still there at the end", env.findings())
+
+    def test_a_daemon_whose_starter_was_waited_for_is_ended_too(self):
+        with drydock.fabric() as env:
+            said = env.run("sh", "-c", "setsid sh -c 'echo left $$; exec sleep 77' & while [ ! -s /dev/stdout ]; do sleep 0.01; done")
+            self.assertTrue(runs(int(said.split()[1])))
+        self.assertFalse(runs(int(said.split()[1])))
+        self.assertEqual(env.left, ["daemon sleep"])
+
+    def test_whoever_is_killed_takes_its_daemons_along(self):
+        program = """
+import sys, time
+import drydock
+with drydock.fabric() as env:
+    print(env.run("sh", "-c", "setsid sh -c 'echo left $$; exec sleep 77' & while [ ! -s /dev/stdout ]; do sleep 0.01; done"), flush=True)
+    time.sleep(77)
+"""
+        # Also where somebody ends all that is in a network in which it is itself.
+        with drydock.fabric() as outer:
+            user = outer.start(sys.executable, "-c", program)
+            daemon = int(user.line("left ").split()[1])
+            self.assertTrue(runs(daemon))
+            os.kill(user.pid, signal.SIGKILL)
+        end = time.monotonic() + 60
+        while runs(daemon) and time.monotonic() < end:
+            time.sleep(0.01)
+        self.assertFalse(runs(daemon))
+        self.assertEqual([name for name in outer.left if name.startswith("daemon")], [])
 
     def test_a_signal_is_a_finding(self):
         with drydock.fabric() as env:
