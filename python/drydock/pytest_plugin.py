@@ -7,6 +7,7 @@
 import hashlib
 import os
 import re
+import shlex
 
 import pytest
 
@@ -60,6 +61,14 @@ def _folder_of(node):
     return f"{readable}-{hashlib.sha1(node.nodeid.encode()).hexdigest()[:8]}"
 
 
+def _again(item, seed):
+    """The words of pytest that run this very test again."""
+    path, bracket, parameters = item.nodeid.partition("[")
+    name = shlex.quote(item.config.cwd_relative_nodeid(path) + bracket + parameters)
+    # Where a marker has a seed several times, pytest has numbered them: with this seed alone the test would have another name.
+    return name if _seeds(item, item.config).count(seed) > 1 else f"{name} --drydock-seed={seed}"
+
+
 @pytest.fixture
 def drydock_fabric(request):
     """A drydock.Fabric with the marker's options, closed after the test. A test that pytest does not run once for each of its seeds, as
@@ -89,9 +98,8 @@ def pytest_runtest_makereport(item, call):
     env = getattr(item, "drydock_env", None)
     if env is None or not report.failed:  # also where a fixture that uses it has failed, before the test or after it
         return
-    name = item.config.cwd_relative_nodeid(item.nodeid.split("[")[0])
     lines = [f"seed {env.seed}, profile {env.profile}, faults {env.faults}",
-             f"again: pytest '{name}' --drydock-seed={env.seed} --drydock-keep=drydock-failure", *env.findings()]
+             f"again: pytest {_again(item, env.seed)} --drydock-keep=drydock-failure", *env.findings()]
     for process in env.processes:
         tail = (process.output + process.errors).splitlines()[-5:]
         lines += [f"{process.name}: status {process.returncode}", *(f"  {line}" for line in tail)]

@@ -42,7 +42,7 @@ class Plugin(unittest.TestCase):
         said = self.pytest()
         self.assertIn("2 failed, 2 passed", said)
         self.assertIn("seed 2, profile p5en, faults None", said)
-        self.assertIn("again: pytest 'test_cases.py::test_seeds' --drydock-seed=2", said)
+        self.assertIn("again: pytest 'test_cases.py::test_seeds[seed2]' --drydock-seed=2", said)
         self.assertIn("0-sh: status 3\n  no luck", said)
 
     def test_a_fixture_that_fails_names_seed_and_processes_too(self):
@@ -68,9 +68,9 @@ def test_ends(drydock_fabric, calm):
 """
         said = self.pytest(cases=cases)
         self.assertIn("1 passed, 2 errors", said)
-        self.assertIn("again: pytest 'test_cases.py::test_begins' --drydock-seed=7", said)
+        self.assertIn("again: pytest 'test_cases.py::test_begins[seed7]' --drydock-seed=7", said)
         self.assertIn("0-sh: status 0\n  no port", said)
-        self.assertIn("again: pytest 'test_cases.py::test_ends' --drydock-seed=8", said)
+        self.assertIn("again: pytest 'test_cases.py::test_ends[seed8]' --drydock-seed=8", said)
         self.assertIn("0-sh: ended by signal 11", said)
 
     def test_the_replay_line_is_for_the_folder_of_the_call(self):
@@ -79,7 +79,38 @@ def test_ends(drydock_fabric, calm):
                 out.write("[pytest]\n")
             os.mkdir(os.path.join(root, "tests"))
             said = self.pytest(f"--rootdir={root}", folder=os.path.join(root, "tests"))
-        self.assertIn("again: pytest 'test_cases.py::test_seeds' --drydock-seed=2", said)
+        self.assertIn("again: pytest 'test_cases.py::test_seeds[seed2]' --drydock-seed=2", said)
+
+    def test_the_replay_line_runs_the_very_test_that_failed(self):
+        cases = """
+import pytest, unittest
+
+@pytest.mark.drydock(seeds=[5, 6, 5])
+@pytest.mark.parametrize("text", ["it's", "$(exit 3)", "a//b[c]"])
+def test_texts(drydock_fabric, text):
+    assert drydock_fabric.seed != 5
+
+@pytest.mark.drydock(seed=7)
+@pytest.mark.usefixtures("drydock_fabric")
+class Old(unittest.TestCase):
+    def test_old(self):
+        assert False
+"""
+        with tempfile.TemporaryDirectory() as root:
+            with open(os.path.join(root, "pytest.ini"), "w", encoding="utf-8") as out:
+                out.write("[pytest]\n")
+            os.mkdir(os.path.join(root, "tests"))
+            call = {"cases": cases, "folder": os.path.join(root, "tests")}
+            said = self.pytest(f"--rootdir={root}", **call)
+            self.assertIn("7 failed, 3 passed", said)
+            failed = re.findall("^_+ ((?:test_texts|Old).*) _+$", said, re.MULTILINE)
+            lines = re.findall("^again: pytest (.*)$", said, re.MULTILINE)
+            self.assertEqual((len(failed), len(lines)), (7, 7), said)
+            for name, line in zip(failed, lines):
+                words = subprocess.run(["sh", "-c", f"printf '%s\\n' {line}"], capture_output=True, text=True, check=True).stdout.splitlines()
+                again = self.pytest(*words, f"--rootdir={root}", **call)
+                self.assertIn("1 failed in", again, line)
+                self.assertRegex(again, f"(?m)^_+ {re.escape(name)} _+$")
 
     def test_markers_of_a_class_and_of_its_tests_add_up(self):
         cases = """
