@@ -7,6 +7,11 @@
 # Exit status: 0 when all went well, and where it cannot be run, which a line says.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+case "${1:-}" in
+  --help) sed -nE '2,/^set /{/^set /!s/^# ?//p}' testing/systems/hosts_mpi.sh; exit ;;
+  '' | inside) ;;
+  *) echo "hosts_mpi: it takes no arguments, only --help" >&2; exit 2 ;;
+esac
 source testing/efa_run/computers.sh
 skip() { echo "hosts_mpi: skipped: $*"; exit 0; }
 
