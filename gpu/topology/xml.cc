@@ -33,6 +33,25 @@ void AppendUtf8(std::uint32_t code, std::string& out) {
   }
 }
 
+// How many bytes of `text`, which is not empty, are its first character; 0: they are no UTF-8, or a
+// character that XML 1.0 has not.
+std::size_t CharacterBytes(absl::string_view text) {
+  const auto at = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned char lead = at(0);
+  if (lead < 0x80) return absl::ascii_iscntrl(lead) ? 0 : 1;
+  const std::size_t bytes = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  if (lead < 0xc2 || lead > 0xf4 || text.size() < bytes) return 0;
+  std::uint32_t code = lead & (0x7fu >> bytes);
+  for (std::size_t i = 1; i < bytes; ++i) {
+    if ((at(i) & 0xc0) != 0x80) return 0;
+    code = code << 6 | (at(i) & 0x3fu);
+  }
+  constexpr std::uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};  // shorter ones have fewer bytes
+  const bool surrogate = code >= 0xd800 && code < 0xe000;
+  const bool none = code == 0xfffe || code == 0xffff;
+  return code < kLeast[bytes] || code > 0x10ffff || surrogate || none ? 0 : bytes;
+}
+
 // What it is instead, where the first bytes tell.
 absl::string_view NoXml(absl::string_view text) {
   if (absl::StartsWith(text, "\x1f\x8b")) return "compressed by gzip: unpack it first (gunzip)";
@@ -226,8 +245,9 @@ absl::StatusOr<std::vector<XmlElement>> ParseXml(absl::string_view text) {
 
 std::string EscapeXml(absl::string_view text) {
   std::string out;
-  for (const char c : text) {
-    switch (c) {
+  while (!text.empty()) {
+    const std::size_t bytes = CharacterBytes(text);
+    switch (text[0]) {
       case '&':
         absl::StrAppend(&out, "&amp;");
         break;
@@ -241,9 +261,9 @@ std::string EscapeXml(absl::string_view text) {
         absl::StrAppend(&out, "&quot;");
         break;
       default:
-        // XML 1.0 has no way to write most control characters.
-        out.push_back(absl::ascii_iscntrl(static_cast<unsigned char>(c)) ? '?' : c);
+        absl::StrAppend(&out, bytes == 0 ? "?" : text.substr(0, bytes));
     }
+    text.remove_prefix(bytes == 0 ? 1 : bytes);
   }
   return out;
 }

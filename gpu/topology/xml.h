@@ -32,8 +32,8 @@ inline constexpr int kMaxXmlDepth = 256;
 // kInvalidArgument: the text is not well-formed; the message has the line.
 absl::StatusOr<std::vector<XmlElement>> ParseXml(absl::string_view text);
 
-// Text as it stands in an attribute or an element: & < > " as references. Control characters, which
-// XML cannot hold, become question marks.
+// Text as it stands in an attribute or an element: & < > " as references. Question marks stand for
+// what XML cannot hold: control characters, U+FFFE, U+FFFF, and bytes that are no UTF-8.
 std::string EscapeXml(absl::string_view text);
 
 }  // namespace drydock::gpu::topology

@@ -93,5 +93,27 @@ TEST(XmlTest, EscapedTextComesBack) {
   EXPECT_EQ(EscapeXml("a\x1b[1m\n"), "a?[1m?");
 }
 
+// A reader refuses the whole file for one such byte.
+TEST(XmlTest, EscapedTextIsWellFormed) {
+  using namespace std::string_literals;
+  const std::pair<std::string, std::string> cases[] = {
+      {"\xc2\x80 \xc3\xa9 \xe2\x82\xac \xef\xbf\xbd \xf0\x90\x80\x80 \xf4\x8f\xbf\xbf",
+       "\xc2\x80 \xc3\xa9 \xe2\x82\xac \xef\xbf\xbd \xf0\x90\x80\x80 \xf4\x8f\xbf\xbf"},
+      {"a\0b\x7f"s, "a?b?"},
+      {"\xff<\x80>", "?&lt;?&gt;"},
+      {"caf\xe9", "caf?"},           // Latin-1
+      {"\xe2\x82", "??"},            // cut off
+      {"\xc3\"\xa9", "?&quot;?"},    // torn apart
+      {"\xc0\xbc", "??"},            // '<', longer than need be
+      {"\xe0\x80\xbc", "???"},       // the same
+      {"\xf0\x80\x80\xbc", "????"},  // the same
+      {"\xed\xa0\x80", "???"},       // a surrogate
+      {"\xef\xbf\xbe\xef\xbf\xbf", "??????"},
+      {"\xf4\x90\x80\x80", "????"},  // past the last character
+      {"\xf8\x88\x80\x80\x80", "?????"},
+  };
+  for (const auto& [text, escaped] : cases) EXPECT_EQ(EscapeXml(text), escaped);
+}
+
 }  // namespace
 }  // namespace drydock::gpu::topology
