@@ -36,8 +36,8 @@ source packaging/debian.sh
 
 repository=${BUILD_WORKSPACE_DIRECTORY:-$PWD}
 [ -n "$date" ] || date=$(date_of "$repository") || exit 2
-[ -n "$version" ] || version=$(version_of "$repository" "$date") || exit 2
 [[ "$date" =~ ^[0-9]+$ ]] || die "--date=$date: it takes the seconds since 1970"
+[ -n "$version" ] || version=$(version_of "$repository" "$date") || exit 2
 [[ "$version" =~ ^[0-9][0-9A-Za-z.+~-]*$ ]] || die "--version=$version: it takes a digit, then digits, letters and .+~-"
 case "$out" in
   '') out=$repository/dist ;;

@@ -16,6 +16,7 @@ refused "deb or tarball, not 'rpm'" make rpm x
 refused "unknown flag --frobnicate" make deb x --frobnicate
 refused "no package 'rpm'" make deb x --only=rpm
 refused "it takes the seconds since 1970" make deb x --date=today
+refused "it takes the seconds since 1970" packaging/package.sh deb --date=today --out="$work/x"
 refused "it takes a digit, then digits, letters" make tarball x --version=1/2
 refused "it takes a digit, then digits, letters" make deb x --version=v1
 refused "nothing tells the date" env -u SOURCE_DATE_EPOCH BUILD_WORKSPACE_DIRECTORY=/proc packaging/package.sh deb --out="$work/x"
