@@ -90,9 +90,9 @@ class Process:
         end = time.monotonic() + timeout
         while True:
             ended = self.returncode is not None
-            for line in self.output.splitlines(keepends=True):
-                if line.startswith(prefix) and line.endswith("\n"):
-                    return line.rstrip("\n")
+            for line in self.output.split("\n")[:-1]:  # not splitlines, for which a form feed ends a line
+                if line.startswith(prefix):
+                    return line
             if ended:
                 raise Failed(f"{self.name} ended with {self.returncode} and printed no line '{prefix}...'{self._tail()}")
             if time.monotonic() > end:

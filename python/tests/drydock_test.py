@@ -125,6 +125,13 @@ class Processes(unittest.TestCase):
             with self.assertRaisesRegex(drydock.Failed, "ended with 0 and printed no line"):
                 env.start("true").line("address ")
 
+    def test_a_line_ends_where_the_program_ends_it(self):
+        with drydock.fabric() as env:
+            server = env.start("printf", "none\naddress \f17\nport 1")
+            self.assertEqual(server.line("address "), "address \f17")
+            with self.assertRaisesRegex(drydock.Failed, "printed no line 'port ...'"):
+                server.line("port ")
+
     def test_what_is_left_is_killed_with_its_children(self):
         become_subreaper(True)  # it is told of the child's end, of which nobody may ask in a container
         try:
