@@ -28,14 +28,16 @@ void OperationAwaiter::LeaveBehind(bool dropped) {
     never_posted_ = true;
     slots.Release(context_);
   } else if (standing()) {
-    slots.Abandon(context_, std::nullopt);
+    slots.Abandon(context_, std::nullopt, heir_);
   } else {
     const coro::Time now = endpoint_.dispatcher_.loop().Now();
-    slots.Abandon(context_, Orphan{.kind = kind(),
-                                   .bytes = bytes(),
-                                   .awaited = coro::PlaceOf(*task()),
-                                   .since = now,
-                                   .dropped = dropped});
+    slots.Abandon(context_,
+                  Orphan{.kind = kind(),
+                         .bytes = bytes(),
+                         .awaited = coro::PlaceOf(*task()),
+                         .since = now,
+                         .dropped = dropped},
+                  heir_);
   }
   state_ = State::kLeft;
   PendingOperation::Unlink();

@@ -77,6 +77,13 @@ class OperationAwaiter : public coro::WaitNode,
     return state_ == State::kIdle || state_ == State::kPending || never_posted_;
   }
 
+  // Its completion; of one that has not ended, a success.
+  const Completion& outcome() const { return result_; }
+
+  // Where it is left behind in flight, its completion goes to `heir`, which outlives the operation
+  // or is disinherited (operation_slots.h).
+  void LeaveTo(OperationWaiter& heir) { heir_ = &heir; }
+
   // An operation that waits to be posted is cancelled now. One in flight completes first, for at
   // most AsyncEndpointOptions::cancel_patience; then it is left behind.
   // A receive is taken back where the endpoint can, and else left behind at once.
@@ -124,6 +131,7 @@ class OperationAwaiter : public coro::WaitNode,
   bool resuming_ = false;  // the coroutine is suspended, and has to be scheduled
   bool never_posted_ = false;
   coro::Cancellation* cancellation_ = nullptr;  // to be told of the end, instead of the coroutine
+  OperationWaiter* heir_ = nullptr;
   Context context_{};
   Completion result_;
 };

@@ -47,6 +47,8 @@ class CreditWindow {
   // counts. REQUIRES: an error.
   void Fail(const absl::Status& why);
 
+  // OK, or that of Fail.
+  const absl::Status& status() const { return failure_; }
   std::size_t available() const { return quota_->free(); }
   std::uint64_t taken() const { return taken_; }  // since the beginning
 

@@ -28,6 +28,7 @@ using ::drydock::testing_matchers::StatusIs;
 using harness::GiveUpTime;
 using harness::OpenNodes;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr std::uint32_t kImmediate = 0x77;
 
@@ -179,6 +180,101 @@ TEST_F(CreditedMessagesTest, PeerThatInventsCreditsEndsTheSender) {
     const Completion sent = co_await sender.Send(BufferSlice(bytes_, 0, 1));
     EXPECT_EQ(sent.error, ErrorCode::kPeerAborted);
     co_return absl::OkStatus();
+  };
+  EXPECT_THAT(nodes_.loop.Run(main()), IsOk());
+}
+
+// However it was given up: its receiver will never give its credit back.
+TEST_F(CreditedMessagesTest, MessageThatFailsAfterItWasGivenUpKeepsNoCredit) {
+  auto main = [&]() -> coro::Task<absl::Status> {
+    CreditedSender sender(*a_, nodes_.a.peer(1), {.credits = 1, .immediate = kImmediate});
+    auto send = [&]() -> coro::Task<absl::Status> {  // finds no receive
+      co_await sender.Send(BufferSlice(bytes_, 0, 1));
+      co_return absl::OkStatus();
+    };
+
+    OperationOptions options;
+    options.deadline = coro::After(nodes_.loop.Now(), 1us);
+    const Completion late = co_await sender.Send(BufferSlice(bytes_, 0, 1), options);
+    EXPECT_EQ(late.error, ErrorCode::kDeadlineExceeded);
+    EXPECT_EQ(sender.window().available(), 0u) << "it is under way";
+    co_await coro::Sleep(1ms);
+    EXPECT_EQ(sender.window().available(), 1u);
+
+    {
+      coro::Scope destroyed;
+      destroyed.Spawn(send());
+    }
+    EXPECT_EQ(sender.window().available(), 0u) << "it is under way";
+    co_await coro::Sleep(1ms);
+    EXPECT_EQ(sender.window().available(), 1u);
+
+    coro::Scope cancelled;
+    cancelled.Spawn(send());
+    cancelled.Cancel();
+    CO_RETURN_IF_ERROR(co_await cancelled.Join());
+    EXPECT_EQ(sender.window().available(), 1u);
+    EXPECT_THAT(sender.status(), IsOk());
+    co_return absl::OkStatus();
+  };
+  EXPECT_THAT(nodes_.loop.Run(main()), IsOk());
+}
+
+TEST_F(CreditedMessagesTest, MessageThatMayHaveArrivedAfterItWasGivenUpEndsTheSender) {
+  auto receiver = nodes_.b.OpenEndpoint().value();
+  const Peer gone = nodes_.a.peers().Insert(receiver->address()).value();
+  receiver.reset();
+  auto main = [&]() -> coro::Task<absl::Status> {
+    CreditedSender sender(*a_, gone, {.credits = 1, .immediate = kImmediate});
+    OperationOptions options;
+    options.deadline = coro::After(nodes_.loop.Now(), 1us);
+    const Completion late = co_await sender.Send(BufferSlice(bytes_, 0, 1), options);
+    EXPECT_EQ(late.error, ErrorCode::kDeadlineExceeded);
+    EXPECT_THAT(sender.status(), IsOk());
+    const Completion next = co_await sender.Send(BufferSlice(bytes_, 0, 1));
+    EXPECT_EQ(next.error, ErrorCode::kPeerAborted);
+    EXPECT_THAT(sender.status(), Not(IsOk()));
+    co_return absl::OkStatus();
+  };
+  EXPECT_THAT(nodes_.loop.Run(main()), IsOk());
+}
+
+// Its completion is nobody's then.
+TEST_F(CreditedMessagesTest, SenderMayDieBeforeMessagesThatItGaveUp) {
+  auto main = [&]() -> coro::Task<absl::Status> {
+    {
+      CreditedSender sender(*a_, nodes_.a.peer(1), {.credits = 1, .immediate = kImmediate});
+      OperationOptions options;
+      options.deadline = coro::After(nodes_.loop.Now(), 1us);
+      co_await sender.Send(BufferSlice(bytes_, 0, 1), options);
+      EXPECT_EQ(nodes_.a.dispatcher().slots().abandoned(), 1u);
+    }
+    co_await coro::Sleep(1ms);
+    EXPECT_EQ(nodes_.a.dispatcher().slots().abandoned(), 0u);
+    co_return absl::OkStatus();
+  };
+  EXPECT_THAT(nodes_.loop.Run(main()), IsOk());
+}
+
+// The credit is there twice: the receiver gives it back, and the message fails.
+TEST_F(CreditedMessagesTest, CreditOfAMessageThatFailsEndsTheSender) {
+  const BufferRef junk = nodes_.b.Allocate(8).value();
+  auto main = [&]() -> coro::Task<absl::Status> {
+    CreditedSender sender(*a_, nodes_.a.peer(1), {.credits = 4, .immediate = kImmediate});
+    auto invent = [&]() -> coro::Task<absl::Status> {
+      OperationOptions options;
+      options.immediate = kImmediate;
+      co_await nodes_.b.endpoint().Write(junk, flag_->region().remote(), to_a_, options);
+      co_return absl::OkStatus();
+    };
+    coro::Scope inventing;
+    inventing.Spawn(invent());
+    const Completion refused = co_await sender.Send(BufferSlice(bytes_, 0, 1));
+    EXPECT_EQ(refused.error, ErrorCode::kReceiverNotReady);
+    EXPECT_THAT(sender.status(), StatusIs(absl::StatusCode::kInvalidArgument));
+    const Completion next = co_await sender.Send(BufferSlice(bytes_, 0, 1));
+    EXPECT_EQ(next.error, ErrorCode::kPeerAborted);
+    co_return co_await inventing.Join();
   };
   EXPECT_THAT(nodes_.loop.Run(main()), IsOk());
 }

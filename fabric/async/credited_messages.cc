@@ -16,20 +16,6 @@ const CreditTerms& Checked(const CreditTerms& terms) {
   return terms;
 }
 
-// Gives a credit back at its end, also where the task is cancelled, if the message never left.
-class Refund {
- public:
-  Refund(CreditWindow& window, const OperationAwaiter& sending)
-      : window_(window), sending_(sending) {}
-  ~Refund() {
-    if (sending_.unposted()) window_.Undo();
-  }
-
- private:
-  CreditWindow& window_;
-  const OperationAwaiter& sending_;
-};
-
 Completion Failed(ErrorCode error) {
   Completion failed;
   failed.error = error;
@@ -40,6 +26,26 @@ Completion Failed(ErrorCode error) {
 
 // ---- The sender ----
 
+// Settles a message's credit at the end of its task, also where that is cancelled. That of one that
+// is left behind is settled when its completion comes.
+class CreditedSender::Settling {
+ public:
+  Settling(CreditedSender& sender, OperationAwaiter& sending) : sender_(sender), sending_(sending) {
+    sending.LeaveTo(sender);
+  }
+  ~Settling() {
+    if (sending_.unposted()) {
+      sender_.window_.Undo();
+    } else {
+      sender_.Resolve(sending_.outcome());
+    }
+  }
+
+ private:
+  CreditedSender& sender_;
+  const OperationAwaiter& sending_;
+};
+
 CreditedSender::CreditedSender(AsyncEndpoint& endpoint, Peer receiver, const CreditTerms& terms)
     : endpoint_(endpoint),
       receiver_(receiver),
@@ -49,20 +55,25 @@ CreditedSender::CreditedSender(AsyncEndpoint& endpoint, Peer receiver, const Cre
   counting_.Spawn(CountCredits());
 }
 
+CreditedSender::~CreditedSender() { endpoint_.dispatcher().slots().Disinherit(*this); }
+
 coro::Task<Completion> CreditedSender::Send(BufferSlice message, OperationOptions options) {
   const absl::Status credit = co_await window_.Take(options.deadline);
-  if (!failure_.ok()) co_return Failed(ErrorCode::kPeerAborted);
+  if (!status().ok()) co_return Failed(ErrorCode::kPeerAborted);
   if (!credit.ok()) co_return Failed(ErrorCode::kDeadlineExceeded);
   auto sending = endpoint_.Send(message, receiver_, options);
-  const Refund refund(window_, sending);
-  const Completion sent = co_await sending;
-  if (sent.ok() || sent.error == ErrorCode::kDeadlineExceeded || sending.unposted()) co_return sent;
+  const Settling settling(*this, sending);
+  co_return co_await sending;
+}
+
+void CreditedSender::Resolve(const Completion& sent) {
+  // Our own deadline ends no message: its completion is still to come.
+  if (sent.ok() || sent.error == ErrorCode::kDeadlineExceeded) return;
   if (MayHaveHadEffect(sent.error, OperationKind::kSend)) {
-    Fail(endpoint_.ToStatus(sent, "send with a credit"));
+    window_.Fail(endpoint_.ToStatus(sent, "send with a credit"));
   } else {
     window_.Undo();
   }
-  co_return sent;
 }
 
 coro::Task<absl::Status> CreditedSender::CountCredits() {
@@ -71,14 +82,9 @@ coro::Task<absl::Status> CreditedSender::CountCredits() {
     seen = returned_.count();
     const absl::Status status = window_.Returned(seen * terms_.batch);
     if (status.ok()) continue;
-    Fail(status);
+    window_.Fail(status);
     co_return absl::OkStatus();  // the sender is told
   }
-}
-
-void CreditedSender::Fail(const absl::Status& why) {
-  if (failure_.ok()) failure_ = why;
-  window_.Fail(why);
 }
 
 // ---- The receiver ----

@@ -24,6 +24,7 @@
 #include "drydock/fabric/async/credit_window.h"
 #include "drydock/fabric/async/immediate_counter.h"
 #include "drydock/fabric/async/message_receiver.h"
+#include "drydock/fabric/async/operation_slots.h"
 #include "drydock/fabric/async/registered_buffer.h"
 
 namespace drydock::fabric::async {
@@ -37,37 +38,41 @@ struct CreditTerms {
 
 // Not thread-safe, not movable; dies before its endpoint. The receiver may be told of it once it
 // exists: an immediate that comes before is lost.
-class CreditedSender {
+class CreditedSender : private OperationWaiter {
  public:
   // REQUIRES: a running loop, and terms that make sense.
   CreditedSender(AsyncEndpoint& endpoint, Peer receiver, const CreditTerms& terms);
   CreditedSender(const CreditedSender&) = delete;
   CreditedSender& operator=(const CreditedSender&) = delete;
+  ~CreditedSender();
 
   // Waits for a credit, and sends. The completion is that of the send, or kDeadlineExceeded where
   // no credit came in time, or kPeerAborted where there will be none any more (see status). A send
-  // that was given up at its deadline is under way until the receiver has taken it, unless the NIC
-  // had not taken it yet: then its credit is there again. After one that failed and may have
-  // arrived all the same, it is not known how many credits are left: there will be none any more.
+  // that was given up, at its deadline or with its task, is under way until the receiver has taken
+  // it or it has failed after all. Where it never arrives, as where the NIC had not taken it, its
+  // credit is there again. After one that failed and may have arrived all the same, it is not known
+  // how many credits are left: there will be none any more.
   // REQUIRES: the receiver's receives hold the message. One that is too long has used its credit
   // up, and where the fabric tells only the receiver of it (tcp, efa), nobody gives that back.
   coro::Task<Completion> Send(BufferSlice message, OperationOptions options = {});
 
   // OK, or why there will be no more credits.
-  const absl::Status& status() const { return failure_; }
+  const absl::Status& status() const { return window_.status(); }
   const CreditWindow& window() const { return window_; }
 
  private:
+  class Settling;
+
+  // A message has ended so, perhaps long after it was given up: what becomes of its credit.
+  void Resolve(const Completion& sent) override;
   // Brings the credits back, for as long as the sender lives.
   coro::Task<absl::Status> CountCredits();
-  void Fail(const absl::Status& why);
 
   AsyncEndpoint& endpoint_;
   const Peer receiver_;
   const CreditTerms terms_;
   CreditWindow window_;
   ImmediateCounter returned_;
-  absl::Status failure_;
   coro::Scope counting_;  // last: its task uses the rest
 };
 

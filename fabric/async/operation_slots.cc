@@ -22,13 +22,17 @@ Context OperationSlots::Acquire(OperationWaiter& waiter, BufferRef buffer, const
 }
 
 OperationWaiter* OperationSlots::Empty(std::uint64_t name, Slot& slot) {
-  if (slot.waiter == nullptr) [[unlikely]]
-    Forget(name);
+  OperationWaiter* waiter = slot.waiter;
+  if (waiter == nullptr) [[unlikely]]
+    waiter = Forget(name);
   slot.buffer.reset();
-  return slot.waiter;
+  return waiter;
 }
 
-void OperationSlots::Forget(std::uint64_t name) { abandoned_.erase(name); }
+OperationWaiter* OperationSlots::Forget(std::uint64_t name) {
+  const auto left = abandoned_.extract(name);
+  return left.empty() ? nullptr : left.mapped().heir;
+}
 
 void OperationSlots::Release(Context context) {
   Slot* const slot = slots_.FindAndFree(Name(context));
@@ -36,11 +40,18 @@ void OperationSlots::Release(Context context) {
   Empty(Name(context), *slot);
 }
 
-void OperationSlots::Abandon(Context context, const std::optional<Orphan>& orphan) {
+void OperationSlots::Abandon(Context context, const std::optional<Orphan>& orphan,
+                             OperationWaiter* heir) {
   Slot* const slot = slots_.Find(Name(context));
   DD_CHECK(slot != nullptr && slot->waiter != nullptr, "abandoning an operation twice");
   slot->waiter = nullptr;
-  abandoned_[Name(context)] = {slot->endpoint, orphan};
+  abandoned_[Name(context)] = {slot->endpoint, orphan, heir};
+}
+
+void OperationSlots::Disinherit(const OperationWaiter& heir) {
+  for (auto& [name, left] : abandoned_) {
+    if (left.heir == &heir) left.heir = nullptr;
+  }
 }
 
 std::string OperationSlots::DescribeOrphans(coro::Time now) const {

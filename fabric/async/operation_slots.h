@@ -43,15 +43,20 @@ class OperationSlots {
   void Release(Context context);
 
   // The waiter is gone. The slot keeps the buffer until the completion comes, and remembers what a
-  // report of it says; absent: the operation is no orphan (orphan.h).
-  void Abandon(Context context, const std::optional<Orphan>& orphan);
+  // report of it says; absent: the operation is no orphan (orphan.h). `heir`, unless null, is
+  // resolved in the waiter's place.
+  void Abandon(Context context, const std::optional<Orphan>& orphan,
+               OperationWaiter* heir = nullptr);
 
-  // A completion came: frees its slot and resolves its waiter, if there still is one. False when no
-  // operation in flight has this context: a late completion, which touches nothing.
+  // The heir goes: operations that were left to it are left to nobody.
+  void Disinherit(const OperationWaiter& heir);
+
+  // A completion came: frees its slot and resolves its waiter or heir, if there is one. False when
+  // no operation in flight has this context: a late completion, which touches nothing.
   bool Complete(Context context, const Completion& completion);
 
-  // `endpoint` was closed, nothing lands any more: resolves every waiter of its operations with
-  // kCanceled.
+  // `endpoint` was closed, nothing lands any more: resolves every waiter and heir of its operations
+  // with kCanceled.
   void CancelAll(const void* endpoint);
 
   // Operations that wait for their completion, abandoned ones included.
@@ -71,13 +76,14 @@ class OperationSlots {
   struct Abandoned {
     const void* endpoint;
     std::optional<Orphan> orphan;
+    OperationWaiter* heir;
   };
 
-  // Gives back the share in the buffer of a slot that was freed, and returns its waiter.
+  // Gives back the share in the buffer of a slot that was freed, and returns its waiter or heir.
   OperationWaiter* Empty(std::uint64_t name, Slot& slot);
 
-  // Not inline: abandoned operations are rare.
-  [[gnu::noinline]] void Forget(std::uint64_t name);
+  // Returns the heir. Not inline: abandoned operations are rare.
+  [[gnu::noinline]] OperationWaiter* Forget(std::uint64_t name);
 
   coro::SlotTable<Slot> slots_;
   std::map<std::uint64_t, Abandoned> abandoned_;  // by the names of their slots

@@ -52,6 +52,29 @@ TEST_F(OperationSlotsTest, CompletionReachesItsWaiterOnceAndFreesTheBuffer) {
   EXPECT_EQ(waiter_.results.size(), 1u);
 }
 
+TEST_F(OperationSlotsTest, HeirIsResolvedUntilItGoes) {
+  RecordingWaiter heir;
+  const Context completed = slots_.Acquire(waiter_, buffer_, this);
+  const Context canceled = slots_.Acquire(waiter_, buffer_, this);
+  slots_.Abandon(completed, std::nullopt, &heir);
+  slots_.Abandon(canceled, std::nullopt, &heir);
+  EXPECT_TRUE(slots_.Complete(completed, Success(5)));
+  EXPECT_FALSE(slots_.Complete(completed, Success(6)));  // a duplicate
+  ASSERT_EQ(heir.results.size(), 1u);
+  EXPECT_EQ(heir.results[0].length_bytes, 5u);
+  slots_.CancelAll(this);
+  ASSERT_EQ(heir.results.size(), 2u);
+  EXPECT_EQ(heir.results[1].error, ErrorCode::kCanceled);
+
+  const Context nobodys = slots_.Acquire(waiter_, buffer_, this);
+  slots_.Abandon(nobodys, std::nullopt, &heir);
+  slots_.Disinherit(heir);
+  EXPECT_TRUE(slots_.Complete(nobodys, Success(7)));
+  EXPECT_EQ(heir.results.size(), 2u);
+  EXPECT_TRUE(waiter_.results.empty());
+  EXPECT_EQ(slots_.abandoned(), 0u);
+}
+
 TEST_F(OperationSlotsTest, AbandonedOperationKeepsItsBufferUntilItsCompletion) {
   const Context context = slots_.Acquire(waiter_, buffer_, this);
   slots_.Abandon(context, std::nullopt);
