@@ -16,7 +16,9 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
+#include <cstring>
 
 #include "drydock/sim/virtual_time/process_time.h"
 
@@ -32,8 +34,15 @@ constexpr timespec kAtOnce{};
 constexpr std::size_t kMaskBytes = 8;  // of a set of signals, as the kernel has it
 constexpr clockid_t kEither = -1;      // a condition's attribute says which: it is not known here
 
-bool IsWhole(const timespec& time) {
-  return time.tv_sec >= 0 && time.tv_nsec >= 0 && time.tv_nsec < kSecond;
+bool HasNanoseconds(const timespec& time) { return time.tv_nsec >= 0 && time.tv_nsec < kSecond; }
+
+// As the kernel checks a time that is left; null means for ever.
+bool IsWhole(const timespec& time) { return time.tv_sec >= 0 && HasNanoseconds(time); }
+bool IsWhole(const timespec* left) { return left == nullptr || IsWhole(*left); }
+
+int Fail(int error) {
+  errno = error;
+  return -1;
 }
 
 timespec Milliseconds(int count) {
@@ -44,8 +53,9 @@ timespec Milliseconds(int count) {
 // may be decades ahead, and mean for ever. Of kEither, what is earlier than a year before the
 // calendar's first moment is monotonic.
 std::int64_t Moment(const timespec& time, clockid_t clock) {
+  constexpr std::int64_t kFarthest = 9'000'000'000;
   const std::int64_t moment =
-      std::min<std::int64_t>(time.tv_sec, 9'000'000'000) * kSecond + time.tv_nsec;
+      std::clamp<std::int64_t>(time.tv_sec, 0, kFarthest) * kSecond + time.tv_nsec;
   constexpr std::int64_t kYear = 365 * 86400 * kSecond;
   const bool of_calendar = clock == CLOCK_REALTIME || clock == CLOCK_TAI ||
                            (clock == kEither && moment >= ProcessTime::kCalendar - kYear);
@@ -78,14 +88,20 @@ int Poll(pollfd* descriptors, nfds_t count, std::int64_t deadline, const sigset_
   });
 }
 
+// Sets have the room that `count` takes: less than an fd_set, or, of a program with more files than
+// that has room for, more.
 int Select(int count, fd_set* sets[3], std::int64_t deadline, const sigset_t* mask) {
-  fd_set asked[3];
+  constexpr int kMostFiles = 1 << 16;
+  constexpr int kFilesOfWord = 64;
+  std::uint64_t asked[3][kMostFiles / kFilesOfWord];
+  const int words = (std::clamp(count, 0, kMostFiles) + kFilesOfWord - 1) / kFilesOfWord;
+  const std::size_t bytes = static_cast<std::size_t>(words) * sizeof(std::uint64_t);
   for (int i = 0; i < 3; ++i) {
-    if (sets[i] != nullptr) asked[i] = *sets[i];
+    if (sets[i] != nullptr) std::memcpy(asked[i], sets[i], bytes);
   }
   return AwaitReady(deadline, [&](bool block) {
     for (int i = 0; i < 3; ++i) {
-      if (sets[i] != nullptr) *sets[i] = asked[i];
+      if (sets[i] != nullptr) std::memcpy(sets[i], asked[i], bytes);
     }
     timespec none = kAtOnce;
     const struct {
@@ -111,9 +127,11 @@ std::int64_t In(int milliseconds) {
   return ProcessTime::Get().After(&left);
 }
 
-// For a wait for another thread: EINVAL, or ETIMEDOUT at the deadline.
+// For a wait for another thread: EINVAL, or ETIMEDOUT at the deadline. As in libc, one before the
+// clock's first second has passed.
 int SleepUntil(const timespec& deadline, clockid_t clock) {
-  if (!IsWhole(deadline)) return EINVAL;
+  const bool known = clock == CLOCK_REALTIME || clock == CLOCK_MONOTONIC || clock == kEither;
+  if (!known || !HasNanoseconds(deadline)) return EINVAL;
   ProcessTime::Get().Sleep(Moment(deadline, clock));
   return ETIMEDOUT;
 }
@@ -135,16 +153,15 @@ extern "C" {
 // ---- Sleep ----
 
 int nanosleep(const timespec* duration, timespec* /*left*/) {
-  if (!IsWhole(*duration)) {
-    errno = EINVAL;
-    return -1;
-  }
+  if (duration == nullptr) return Fail(EFAULT);
+  if (!IsWhole(*duration)) return Fail(EINVAL);
   ProcessTime& time = ProcessTime::Get();
   time.Sleep(time.After(duration));
   return 0;
 }
 
 int clock_nanosleep(clockid_t clock, int flags, const timespec* when, timespec* /*left*/) {
+  if (when == nullptr) return EFAULT;
   if (!IsWhole(*when)) return EINVAL;
   ProcessTime& time = ProcessTime::Get();
   time.Sleep((flags & TIMER_ABSTIME) != 0 ? Moment(*when, clock) : time.After(when));
@@ -181,13 +198,19 @@ int __poll_chk(pollfd* descriptors, nfds_t count, int milliseconds, std::size_t 
 }
 
 int ppoll(pollfd* descriptors, nfds_t count, const timespec* left, const sigset_t* mask) {
+  if (!IsWhole(left)) return Fail(EINVAL);
   return Poll(descriptors, count, ProcessTime::Get().After(left), mask);
 }
 
 int select(int count, fd_set* reads, fd_set* writes, fd_set* errors, timeval* left) {
   fd_set* sets[] = {reads, writes, errors};
   if (left == nullptr) return Select(count, sets, kNever, nullptr);
-  const timespec exact{.tv_sec = left->tv_sec, .tv_nsec = left->tv_usec * 1000};
+  if (left->tv_sec < 0 || left->tv_usec < 0) return Fail(EINVAL);
+  // More microseconds than a second has are no error of select's.
+  constexpr std::int64_t kMicroseconds = 1'000'000;
+  const std::int64_t seconds =
+      std::min<std::int64_t>(left->tv_sec, ProcessTime::kMostLimit) + left->tv_usec / kMicroseconds;
+  const timespec exact{.tv_sec = seconds, .tv_nsec = left->tv_usec % kMicroseconds * 1000};
   const ProcessTime& time = ProcessTime::Get();
   const std::int64_t deadline = time.After(&exact);
   const int ready = Select(count, sets, deadline, nullptr);
@@ -200,6 +223,7 @@ int select(int count, fd_set* reads, fd_set* writes, fd_set* errors, timeval* le
 
 int pselect(int count, fd_set* reads, fd_set* writes, fd_set* errors, const timespec* left,
             const sigset_t* mask) {
+  if (!IsWhole(left)) return Fail(EINVAL);
   fd_set* sets[] = {reads, writes, errors};
   return Select(count, sets, ProcessTime::Get().After(left), mask);
 }
@@ -214,6 +238,7 @@ int epoll_pwait(int epoll, epoll_event* events, int most, int milliseconds, cons
 
 int epoll_pwait2(int epoll, epoll_event* events, int most, const timespec* left,
                  const sigset_t* mask) {
+  if (!IsWhole(left)) return Fail(EINVAL);
   return AwaitEvents(epoll, events, most, ProcessTime::Get().After(left), mask);
 }
 
@@ -226,8 +251,7 @@ int __ppoll_chk(pollfd* descriptors, nfds_t count, const timespec* left, const s
 // Its descriptor would go by the machine's clock.
 int timerfd_create(int /*clock*/, int /*flags*/) {
   std::fprintf(stderr, "drydock-efa: timerfd_create: not in virtual time (ENOSYS)\n");
-  errno = ENOSYS;
-  return -1;
+  return Fail(ENOSYS);
 }
 
 // ---- Conditions and semaphores: there is no other thread that could see to them ----
@@ -258,8 +282,7 @@ int sem_wait(sem_t* semaphore) {
 
 int sem_clockwait(sem_t* semaphore, clockid_t clock, const timespec* deadline) {
   if (sem_trywait(semaphore) == 0) return 0;
-  errno = SleepUntil(*deadline, clock);
-  return -1;
+  return Fail(SleepUntil(*deadline, clock));
 }
 
 int sem_timedwait(sem_t* semaphore, const timespec* deadline) {

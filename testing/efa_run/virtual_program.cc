@@ -10,12 +10,15 @@
 #include <semaphore.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/select.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <threads.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
@@ -179,6 +182,76 @@ void WaitForThePast() {
   if (std::chrono::steady_clock::now() - before > 1s) ++failures;
 }
 
+void Check(const char* name, bool is_right) {
+  if (is_right) return;
+  std::printf("%s: errno %d\n", name, errno);
+  ++failures;
+}
+
+// A time that is none is told as the kernel and libc tell it, and nothing is waited for.
+void WaitForNoTime() {
+  const auto before = std::chrono::steady_clock::now();
+  const auto is = [](int result, int error) { return result == -1 && errno == error; };
+  sem_t none;
+  sem_init(&none, 0, 0);
+  const int epoll = epoll_create1(0);
+  epoll_event event;
+  const timespec wrong[] = {{.tv_sec = -1, .tv_nsec = 0},
+                            {.tv_sec = 0, .tv_nsec = -1},
+                            {.tv_sec = 0, .tv_nsec = 1'000'000'000}};
+  for (const timespec& time : wrong) {
+    Check("nanosleep", is(nanosleep(&time, nullptr), EINVAL));
+    Check("clock_nanosleep", clock_nanosleep(CLOCK_MONOTONIC, 0, &time, nullptr) == EINVAL);
+    Check("clock_nanosleep until",
+          clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &time, nullptr) == EINVAL);
+    Check("ppoll", is(ppoll(nullptr, 0, &time, nullptr), EINVAL));
+    Check("pselect", is(pselect(0, nullptr, nullptr, nullptr, &time, nullptr), EINVAL));
+    Check("epoll_pwait2", is(epoll_pwait2(epoll, &event, 1, &time, nullptr), EINVAL));
+    // A moment may be before the clock's first.
+    const int moment = time.tv_sec < 0 ? ETIMEDOUT : EINVAL;
+    Check("sem_timedwait", is(sem_timedwait(&none, &time), moment));
+    Check("pthread_cond_clockwait", AwaitCondition(CLOCK_MONOTONIC, time) == moment);
+  }
+  Check("sem_clockwait", AwaitSemaphore(CLOCK_BOOTTIME, {}) == EINVAL);
+  Check("nanosleep of null", is(nanosleep(nullptr, nullptr), EFAULT));
+  Check("clock_nanosleep of null", clock_nanosleep(CLOCK_MONOTONIC, 0, nullptr, nullptr) == EFAULT);
+  for (timeval time : {timeval{.tv_sec = -1, .tv_usec = 0}, timeval{.tv_sec = 0, .tv_usec = -1}}) {
+    Check("select", is(select(0, nullptr, nullptr, nullptr, &time), EINVAL));
+  }
+  Check("the waits for no time", std::chrono::steady_clock::now() - before < 1s);
+  Expect("select of many microseconds", [] {
+    timeval time{.tv_sec = 0, .tv_usec = 100'000'000};
+    select(0, nullptr, nullptr, nullptr, &time);
+  });
+  close(epoll);
+}
+
+// select looks twice at a set that has room for more files than an fd_set: what it awaits comes
+// from another process, by the machine's clock. No device may be open.
+void WaitForHighFile() {
+  constexpr int kFile = 1500;
+  int files[2];
+  rlimit most{};
+  getrlimit(RLIMIT_NOFILE, &most);
+  if (most.rlim_max <= kFile || pipe(files) != 0) return;
+  most.rlim_cur = most.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &most);
+  Check("dup2", dup2(files[0], kFile) == kFile);
+  const pid_t child = fork();
+  if (child == 0) {
+    const timespec moment{.tv_sec = 0, .tv_nsec = 200'000'000};
+    syscall(SYS_nanosleep, &moment, nullptr);
+    _exit(write(files[1], "", 1) == 1 ? 0 : 1);
+  }
+  std::array<std::uint64_t, 64> set{};
+  set[kFile / 64] = std::uint64_t{1} << kFile % 64;
+  auto* const named = reinterpret_cast<fd_set*>(set.data());
+  Check("select of a file above an fd_set",
+        select(kFile + 1, named, nullptr, nullptr, nullptr) == 1 && set[kFile / 64] != 0);
+  waitpid(child, nullptr, 0);
+  for (const int file : {files[0], files[1], kFile}) close(file);
+}
+
 std::uint32_t FromFile(int file) {
   std::uint32_t number = 0;
   if (read(file, &number, sizeof number) != sizeof number) ++failures;
@@ -258,10 +331,12 @@ int main(int count, char** words) {
   if (what == "starts-thread") std::thread([] {}).join();
   if (what == "forks") return Fork();
   if (what == "waits") {
+    WaitForHighFile();
     ibv_context* const context = OpenDevice();
     Wait();
     WaitByTheClockThatIsNamed();
     WaitForThePast();
+    WaitForNoTime();
     Draw();
     if (ibv_close_device(context) != 0) ++failures;
   }
