@@ -84,6 +84,16 @@ bool TakesFlag(absl::string_view word, Request& request) {
   return known;
 }
 
+// An empty variable is as good as none.
+void DropEmptyVariables() {
+  const auto drop = [](const char* variable) {
+    const char* const value = std::getenv(variable);
+    if (value != nullptr && value[0] == '\0') unsetenv(variable);
+  };
+  for (const auto& flag : kFlags) drop(flag.variable);
+  drop(sim::verbs::kDigestVariable);
+}
+
 // A capsule has all that its run needs.
 absl::Status CheckCapsuleFlags(const Request& request, bool has_program) {
   const bool of_file = !request.replay.empty() || !request.shrink.empty();
@@ -123,7 +133,8 @@ absl::Status CheckFlags(const Request& request, bool has_patience) {
   if (has("--key=") && std::getenv(sim::verbs::kNetworkVariable) == nullptr) {
     return Bad("--key is of a network of several computers: with --network");
   }
-  if (request.seeds.has_value() && std::getenv(sim::verbs::kDigestVariable) != nullptr) {
+  const char* const digest = std::getenv(sim::verbs::kDigestVariable);
+  if (request.seeds.has_value() && digest != nullptr && absl::string_view(digest) == "1") {
     return Bad("--digest is of one run: with --seed, not with --seeds");
   }
   return absl::OkStatus();
@@ -180,6 +191,7 @@ absl::StatusOr<Request> ParseRequest(int count, char** words) {
     }
   }
   if (request.help) return request;
+  DropEmptyVariables();
   RETURN_IF_ERROR(CheckFlags(request, has_patience));
   RETURN_IF_ERROR(CheckCapsuleFlags(request, next < count));
   // A run among many that breaks a rule is one to be told of.

@@ -18,7 +18,8 @@ using Variable = std::function<const char*(const char*)>;
 template <typename Number>
 absl::Status ReadNumber(const Variable& variable, const char* name, Number& number) {
   const char* text = variable(name);
-  if (text == nullptr || absl::SimpleAtoi(text, &number)) return absl::OkStatus();
+  if (text == nullptr || text[0] == '\0') return absl::OkStatus();
+  if (absl::SimpleAtoi(text, &number)) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat(name, "=", text, " is not a number up to ", std::numeric_limits<Number>::max()));
 }

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "drydock/sim/profile/profile.h"
+#include "drydock/sim/virtual_time/virtual_time.h"
 #include "gtest/gtest.h"
 
 namespace drydock::sim::verbs {
@@ -73,14 +74,22 @@ TEST(SettingsTest, EverythingIsSet) {
   EXPECT_EQ(settings->findings_file, "found.json");
 }
 
-TEST(SettingsTest, AnEmptyTextIsAsGoodAsNone) {
-  const absl::StatusOr<Settings> settings = Read({{"DRYDOCK_EFA_PROFILE", ""},
-                                                  {"DRYDOCK_EFA_FABRIC", ""},
-                                                  {"DRYDOCK_EFA_FAULTS", ""},
-                                                  {"DRYDOCK_EFA_TRACE", ""}});
+TEST(SettingsTest, AnEmptyVariableIsAsGoodAsNone) {
+  Environment environment;
+  for (const char* name : {kProfileVariable, kNicsVariable, kSeedVariable, kFabricVariable,
+                           kZoneVariable, kDelaysVariable, kFaultsVariable, kTraceVariable,
+                           kFindingsVariable, kFindingsFileVariable, kNetworkVariable, kKeyVariable,
+                           kVirtualVariable, kDigestVariable, kRecordVariable, kLimitVariable}) {
+    environment[name] = "";
+  }
+  const absl::StatusOr<Settings> settings = Read(environment);
   ASSERT_TRUE(settings.ok()) << settings.status();
   EXPECT_EQ(settings->profile, "p5");
+  EXPECT_EQ(settings->nics, 0u);
+  EXPECT_EQ(settings->seed, 1u);
   EXPECT_EQ(settings->fabric, "default");
+  EXPECT_EQ(settings->virtual_process, 0);
+  EXPECT_EQ(settings->findings, FindingsMode::kOff);
 }
 
 TEST(SettingsTest, WhatBecomesOfFindings) {

@@ -23,7 +23,7 @@ namespace {
 std::uint64_t Draw() {
   static std::uint64_t seed = [] {
     const char* const text = std::getenv("DRYDOCK_EFA_SEED");
-    return text == nullptr ? 1 : std::strtoull(text, nullptr, 10);
+    return text == nullptr || text[0] == '\0' ? 1 : std::strtoull(text, nullptr, 10);
   }();
   static std::uint64_t drawn = 0;
   return drydock::coro::Combine(drydock::coro::Mix(seed), ++drawn);

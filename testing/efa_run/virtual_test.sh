@@ -24,6 +24,8 @@ run --digest -- "$program" waits
 cp "$work/said.txt" "$work/first.txt"
 run --digest -- "$program" waits
 cmp -s "$work/first.txt" "$work/said.txt" || fail "two runs of one seed draw different numbers"
+DRYDOCK_EFA_SEED='' DRYDOCK_EFA_LIMIT='' run --digest -- "$program" waits
+[ "$(grep '^drew' "$work/first.txt" | cut -d';' -f1)" = "$(grep '^drew' "$work/said.txt" | cut -d';' -f1)" ] || fail "an empty seed is another than none"
 run --digest --seed=2 -- "$program" waits
 drawn() { sed -n "s/^drew \([^;]*\);.*/\1/p" "$1" | cut -d, -f"$2"; }
 for i in 1 2 3 4; do  # a number from each source
@@ -87,6 +89,8 @@ for seed in $(seq 2 21); do  # with another seed, the same words are a run that 
 done
 run --seeds=1..2 -- "$rules" buffer-race
 [ "$status" = 1 ] && grep -qF -- '--findings=fail' "$work/said.txt" || fail "seeds that break a rule: $status"
+DRYDOCK_EFA_FINDINGS='' DRYDOCK_EFA_DIGEST='' run --seeds=1..2 -- "$rules" buffer-race
+[ "$status" = 1 ] && grep -qF -- '--findings=fail' "$work/said.txt" || fail "seeds, and variables that are empty: $status"
 run --seeds=1..1000 -- "$work/no-such-program"
 [ "$status" = 2 ] && [ "$(wc -l <"$work/said.txt")" = 1 ] || fail "seeds of a program that is not there: $status"
 run --seeds=9..1 -- true
