@@ -67,6 +67,11 @@ ssize_t getrandom(void* buffer, std::size_t bytes, unsigned /*flags*/) {
 }
 
 int getentropy(void* buffer, std::size_t bytes) {
+  constexpr std::size_t kMost = 256;  // getentropy(3)
+  if (bytes > kMost) {
+    errno = EIO;
+    return -1;
+  }
   Fill(buffer, bytes);
   return 0;
 }

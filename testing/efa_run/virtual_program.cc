@@ -262,6 +262,8 @@ std::uint32_t FromFile(int file) {
 void Draw() {
   std::uint32_t system = 0;
   if (getrandom(&system, sizeof system, 0) != sizeof system) ++failures;
+  std::array<char, 257> too_many;
+  Check("getentropy", getentropy(too_many.data(), too_many.size()) == -1 && errno == EIO);
   std::printf("drew %x, %x, ", FromFile(open("/dev/urandom", O_RDONLY)),
               FromFile(openat(AT_FDCWD, "/dev/random", O_RDONLY)));
   std::printf("%x, %x; the stack is at %p, the calendar at %ld\n", system, std::random_device()(),
