@@ -39,4 +39,10 @@ void UnwatchForks(ForkAware& who) {
   std::erase(Everyone().list, &who);
 }
 
+// Those that were registered last are called first before a fork, and last after it.
+void AroundForks(void (*before)(), void (*after)(), void (*in_child)()) {
+  Everyone();
+  pthread_atfork(before, after, in_child);
+}
+
 }  // namespace drydock::sim

@@ -20,6 +20,11 @@ class ForkAware {
 void WatchForks(ForkAware& who);
 void UnwatchForks(ForkAware& who);
 
+// Calls `before` in every thread that is about to fork, then `after` in that thread and `in_child`
+// in the child, where InChild of all objects has been called: pthread_atfork(3), but that `before`
+// may wait for a thread that is in WatchForks or UnwatchForks.
+void AroundForks(void (*before)(), void (*after)(), void (*in_child)());
+
 }  // namespace drydock::sim
 
 #endif  // DRYDOCK_SIM_HOSTS_FORKS_H_

@@ -124,7 +124,6 @@ class Networked final : public Host::Impl, public ForkAware {
 
   ~Networked() override {
     Stop();
-    UnwatchForks(*this);
     const std::lock_guard lock(mutex_);
     report_ = nullptr;
     coro::Duration left = kFarewell;
@@ -136,6 +135,7 @@ class Networked final : public Host::Impl, public ForkAware {
       left -= std::min(now - std::exchange(before, now), kMostOfLook);
       Advance(now);
     }
+    UnwatchForks(*this);  // last: a child of now does not keep the machine's place
   }
 
   // --- ForkAware ---

@@ -15,6 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include "drydock/sim/hosts/forks.h"
+
 namespace drydock::sim::verbs {
 namespace {
 
@@ -83,9 +85,19 @@ class Channel : public ibv_comp_channel {
 Channel& ChannelOf(ibv_comp_channel* channel) { return *static_cast<Channel*>(channel); }
 
 // Queues that are armed; guarded by the mutex of the process's host.
+constinit std::vector<Queue*>* armed_queues = nullptr;
 std::vector<Queue*>& Armed() {
-  static auto& armed = *new std::vector<Queue*>;
-  return armed;
+  if (armed_queues == nullptr) armed_queues = new std::vector<Queue*>;
+  return *armed_queues;
+}
+
+// Those of its parent are not a forked child's: their channels are still the parent's, and it may
+// have been changing the list. Kept, as they are no leak.
+constinit std::vector<Queue*>* of_parent = nullptr;
+[[gnu::constructor]] void ListenToForks() {
+  AroundForks(nullptr, nullptr, [] {
+    if (armed_queues != nullptr) of_parent = std::exchange(armed_queues, nullptr);
+  });
 }
 
 // Returns whether the queue's event was due.

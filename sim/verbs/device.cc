@@ -6,11 +6,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <mutex>
 #include <string>
+#include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -63,16 +66,17 @@ Device* MakeDevice(const Machine& machine, std::size_t index) {
 }
 
 const std::vector<Device*>& Devices() {
-  static const auto& devices = *new std::vector<Device*>([] {
-    std::vector<Device*> made;
-    const absl::StatusOr<Machine*>& machine = Machine::Get();
-    if (!machine.ok()) return made;
-    for (std::size_t i = 0; i < (*machine)->profile().nics.size(); ++i) {
-      made.push_back(MakeDevice(**machine, i));
-    }
-    return made;
-  }());
-  return devices;
+  static constinit std::atomic<const std::vector<Device*>*> devices = nullptr;
+  if (const auto* const made = devices.load(std::memory_order_acquire)) return *made;
+  const absl::StatusOr<Machine*>& machine = Machine::Get();  // first: it takes the mutex, too
+  const std::lock_guard lock(MutexOfFirstUse());
+  if (const auto* const made = devices.load(std::memory_order_relaxed)) return *made;
+  auto* const made = new std::vector<Device*>;
+  for (std::size_t i = 0; machine.ok() && i < (*machine)->profile().nics.size(); ++i) {
+    made->push_back(MakeDevice(**machine, i));
+  }
+  devices.store(made, std::memory_order_release);
+  return *made;
 }
 
 // ---- The attributes of a device ----

@@ -4,8 +4,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
+#include <thread>
+#include <vector>
 
 #include "drydock/sim/verbs/testing/end.h"
 #include "gtest/gtest.h"
@@ -49,6 +53,41 @@ TEST_F(ForkTest, AForkedChildCannotEndItsParentsObjects) {
   int status = -1;
   ASSERT_EQ(waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+
+// A child that hangs ends by this signal: what it inherits is ours.
+constexpr unsigned kGuardSeconds = 60;
+
+// Whatever other threads are in the midst of when this one forks: the child finds it whole.
+TEST(ForkBesideThreadsTest, AForkedChildOpensWhileItsParentsThreadsDo) {
+  constexpr int kForks = 30;
+  std::atomic<bool> over = false;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 2; ++i) {
+    threads.emplace_back([&over] {
+      while (!over) {
+        ibv_context* const context = OpenDevice(0);
+        if (context != nullptr) ibv_close_device(context);
+      }
+    });
+  }
+  int wrong = 0;
+  for (int i = 0; i < kForks && wrong == 0; ++i) {
+    const pid_t child = fork();
+    if (child == 0) {
+      signal(SIGALRM, SIG_DFL);
+      alarm(kGuardSeconds);
+      ibv_context* const context = OpenDevice(0);
+      _exit(context != nullptr && ibv_close_device(context) == 0 ? 0 : 1);
+    }
+    int status = -1;
+    if (child < 0 || waitpid(child, &status, 0) != child || status != 0) {
+      ADD_FAILURE() << "child " << i << ": " << status;
+      ++wrong;
+    }
+  }
+  over = true;
+  for (std::thread& thread : threads) thread.join();
 }
 
 }  // namespace

@@ -15,9 +15,11 @@
 #include "drydock/coro/status_macros.h"
 #include "drydock/fabric/faults/plan_json.h"
 #include "drydock/sim/faults/device_faults.h"
+#include "drydock/sim/hosts/forks.h"
 #include "drydock/sim/random.h"
 #include "drydock/sim/verbs/last_words.h"
 #include "drydock/sim/verbs/lost_memory.h"
+#include "drydock/sim/verbs/refusal.h"
 
 namespace drydock::sim::verbs {
 namespace {
@@ -58,6 +60,16 @@ VirtualTime* FindVirtualTime() {
 Machine* of_process = nullptr;
 pid_t made_by = 0;
 
+std::mutex first_use;
+
+// What this thread holds while it forks.
+struct OverFork {
+  std::mutex* first_use;
+  std::mutex* machine;
+  std::mutex* refusals;
+};
+constinit thread_local OverFork over_fork{};
+
 // The process is ending, with another exit status than 0. Destructors close devices after that,
 // libfabric's among them, with all that the program had no time to close; so may other threads.
 std::atomic<bool> has_failed = false;
@@ -69,6 +81,8 @@ void ListenForFailure() {
 }  // namespace
 
 void Say(const std::string& line) { std::fprintf(stderr, "drydock-efa: %s\n", line.c_str()); }
+
+std::mutex& MutexOfFirstUse() { return first_use; }
 
 bool LockSoon(std::unique_lock<std::mutex>& lock) {
   if (lock.try_lock()) return true;
@@ -122,12 +136,43 @@ absl::StatusOr<Machine*> Machine::Make() {
 }
 
 const absl::StatusOr<Machine*>& Machine::Get() {
-  static const auto& machine = *new absl::StatusOr<Machine*>([] {
-    absl::StatusOr<Machine*> made = Make();
-    if (!made.ok()) Say(std::string(made.status().message()));
-    return made;
-  }());
-  return machine;
+  // No static object's first use: a child that was forked off within that would wait for it.
+  static constinit std::atomic<const absl::StatusOr<Machine*>*> machine = nullptr;
+  const absl::StatusOr<Machine*>* made = machine.load(std::memory_order_acquire);
+  if (made != nullptr) return *made;
+  const std::lock_guard lock(MutexOfFirstUse());
+  made = machine.load(std::memory_order_relaxed);
+  if (made != nullptr) return *made;
+  made = new absl::StatusOr<Machine*>(Make());
+  if (!made->ok()) Say(std::string(made->status().message()));
+  machine.store(made, std::memory_order_release);
+  return *made;
+}
+
+// ---- Forks ----
+
+// In this order, which is that of their holders. One that never comes (see LockSoon) stays as it
+// is.
+void Machine::HoldOverFork() {
+  const Unhurried unhurried;
+  const auto hold = [](std::mutex& mutex) {
+    std::unique_lock lock(mutex, std::defer_lock);
+    return LockSoon(lock) ? lock.release() : nullptr;
+  };
+  over_fork.first_use = hold(MutexOfFirstUse());
+  over_fork.machine = of_process == nullptr ? nullptr : hold(of_process->mutex_);
+  over_fork.refusals = hold(MutexOfRefusals());
+}
+
+void Machine::LetGoAfterFork() {
+  for (std::mutex* const mutex : {over_fork.refusals, over_fork.machine, over_fork.first_use}) {
+    if (mutex != nullptr) mutex->unlock();
+  }
+  over_fork = {};
+}
+
+[[gnu::constructor]] void Machine::ListenToForks() {
+  AroundForks(&HoldOverFork, &LetGoAfterFork, &LetGoAfterFork);
 }
 
 absl::Status Machine::Prepare(Host& host) {

@@ -53,6 +53,10 @@ class Machine {
       : settings_(std::move(settings)), profile_(std::move(profile)) {}
 
   static absl::StatusOr<Machine*> Make();
+  // A thread forks: until it has, no other one is in the midst of what a child is to find whole.
+  static void HoldOverFork();
+  static void LetGoAfterFork();
+  static void ListenToForks();
   // The process ends, by itself; a signal ends it.
   static void AtExit();
   static void OnSignal();
@@ -88,6 +92,10 @@ class Machine {
 // The trace of this process; null when there is none. REQUIRES: a device is open, and the host's
 // mutex is held.
 inline Trace* TraceOfProcess() { return (*Machine::Get())->trace(); }
+
+// Held while a value of the process is made at its first use: a fork waits for that, and a child
+// finds the value, or makes it. No other mutex is taken then, and no thread has one of ours.
+std::mutex& MutexOfFirstUse();
 
 // Takes a mutex that never comes where this thread interrupted itself, or where another thread of a
 // forked child's parent had it (objects.h, Closing): then, false after a second. One that another

@@ -12,16 +12,19 @@
 namespace drydock::sim::verbs {
 namespace {
 
+std::mutex of_refusals;
+
 // Whether this is the first time. A program that asks for ever new things is not followed.
 bool IsNew(std::string_view what) {
-  static std::mutex mutex;
+  const std::lock_guard lock(MutexOfRefusals());
   static auto& said = *new std::set<std::string, std::less<>>;
   constexpr std::size_t kMost = 100;
-  const std::lock_guard lock(mutex);
   return said.size() < kMost && said.emplace(what).second;
 }
 
 }  // namespace
+
+std::mutex& MutexOfRefusals() { return of_refusals; }
 
 void SayOnce(std::string_view line) {
   if (IsNew(line)) Say(std::string(line));

@@ -5,6 +5,7 @@
 #define DRYDOCK_SIM_VERBS_REFUSAL_H_
 
 #include <cstddef>
+#include <mutex>
 #include <string_view>
 
 namespace drydock::sim::verbs {
@@ -18,6 +19,9 @@ int Refuse(std::string_view what);
 
 // Prints a line on standard error, the first time in this process. Thread-safe.
 void SayOnce(std::string_view line);
+
+// Held over a fork by machine.cc: it is the last that a thread takes.
+std::mutex& MutexOfRefusals();
 
 // As Refuse, for functions that return an object: the error is in errno.
 std::nullptr_t RefuseObject(std::string_view what, int error);
