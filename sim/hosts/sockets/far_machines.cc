@@ -26,6 +26,9 @@ constexpr coro::Duration kCallTime = 5s;
 // There are at most so many strangers, and a newer one displaces the oldest: all machines may call
 // at once, and silent ones keep nobody out.
 constexpr std::size_t kMostStrangers = kMachines;
+// So many are accepted in one look at the sockets: who connects without end does not hold the
+// device up. The others come with the next look.
+constexpr int kMostAccepted = 64;
 // For so long nobody is listened to where the program has as many open files as it may have.
 constexpr coro::Duration kDeafness = 100ms;
 // The longest message: a packet of the largest MTU of all profiles fits by far.
@@ -197,7 +200,7 @@ void FarMachines::ListenAgain() {
 }
 
 void FarMachines::Accept() {
-  while (true) {
+  for (int accepted = 0; accepted < kMostAccepted; ++accepted) {
     Socket socket = listening_.Accept();
     if (!socket.valid() && (errno == EMFILE || errno == ENFILE)) {
       // The caller stays where it is, and would keep our thread awake.

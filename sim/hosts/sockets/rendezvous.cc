@@ -126,7 +126,7 @@ void Rendezvous::Turn() {
 }
 
 void Rendezvous::Accept() {
-  while (true) {
+  for (int accepted = 0; accepted < kMostAccepted; ++accepted) {
     Socket socket = listening_.Accept();
     if (!socket.valid()) return;
     DropStrangers();

@@ -23,6 +23,9 @@ namespace drydock::sim {
 // Serves any number of fabrics. Not thread-safe.
 class Rendezvous {
  public:
+  // New connections of one turn, at most: who connects without end keeps nobody from being heard.
+  static constexpr int kMostAccepted = 64;
+
   // `listening`: a socket that listens.
   Rendezvous(Socket listening, const Key& key);
   ~Rendezvous();

@@ -15,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -23,10 +24,14 @@
 #include "absl/status/status.h"
 #include "drydock/coro/steady_clock.h"
 #include "drydock/sim/hosts/sockets/call.h"
+#include "drydock/sim/hosts/sockets/handshake.h"
 #include "drydock/sim/hosts/sockets/key.h"
+#include "drydock/sim/hosts/sockets/mac.h"
 #include "drydock/sim/hosts/sockets/membership.h"
 #include "drydock/sim/hosts/sockets/network_name.h"
 #include "drydock/sim/hosts/sockets/recall.h"
+#include "drydock/sim/hosts/sockets/socket.h"
+#include "drydock/sim/hosts/sockets/stream.h"
 #include "drydock/sim/hosts/sockets/testing/meeting.h"
 #include "drydock/sim/random.h"
 #include "gtest/gtest.h"
@@ -140,6 +145,37 @@ TEST_F(RendezvousTest, WhoComesIsKnownToAllWhenHeIsThere) {
   EXPECT_TRUE(!early || passed > 1s) << "a stopped machine is given a second";
   ListenUntil({first.get()}, [&] { return joined.load(); });
   joins.join();
+}
+
+// Those that connect without end would keep it busy for ever: it turns to the others in between.
+TEST(RendezvousTurnTest, ACrowdAtTheDoorIsLetInBitByBit) {
+  const sim::Key key{};
+  auto listening = sim::Socket::Bind(*sim::SocketAddress::Of("127.0.0.1", 0));
+  ASSERT_TRUE(listening.ok() && listening->Listen().ok()) << listening.status();
+  const sim::SocketAddress address = listening->LocalAddress();
+  sim::Rendezvous rendezvous(*std::move(listening), key);
+  std::vector<sim::Stream> crowd;
+  for (int i = 0; i < sim::Rendezvous::kMostAccepted + 1; ++i) {
+    auto socket = sim::Socket::Dial(address);
+    ASSERT_TRUE(socket.ok()) << socket.status();
+    crowd.emplace_back(*std::move(socket), sizeof(Control), 1 << 16);
+    crowd.back().Say(sim::Caller(key, sim::Purpose::kMember).hello());
+  }
+  const auto is_answered = [](sim::Stream& stream) {
+    std::span<const std::byte> challenge;
+    stream.Receive();
+    return stream.Next(challenge);
+  };
+  rendezvous.Turn();  // accepts
+  rendezvous.Turn();  // hears those, and accepts the last
+  EXPECT_FALSE(is_answered(crowd.back()));
+  bool answered = false;
+  for (int i = 0; i < 100 && !answered; ++i) {
+    rendezvous.Turn();
+    answered = is_answered(crowd.back());
+  }
+  EXPECT_TRUE(answered);
+  EXPECT_TRUE(is_answered(crowd.front()));
 }
 
 TEST_F(RendezvousTest, AMachineThatDoesNotListenHoldsNobodyUpForLong) {
