@@ -302,7 +302,7 @@ void Placement::PutMessage(const Landing& landing, Operation* operation, const Q
                           .range = range,
                           .cut_bytes = cut.length,
                           // Bytes that are placed later leave the sender's memory now as well.
-                          .read = rest_comes ? Range{0, operation->length} : range,
+                          .read = rest_comes && !staged ? Range{0, operation->length} : range,
                           .second_copy = false,
                           .rest_comes = rest_comes,
                           .reads_source = !staged,

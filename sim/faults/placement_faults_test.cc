@@ -142,6 +142,17 @@ TEST(TornPlacementTest, MessagesToo) {
   scene.ExpectHealed();
 }
 
+// The bytes have left their sender: its end does not stop those that are still to land.
+TEST(TornPlacementTest, MessageLandsWholeThoughItsSenderCloses) {
+  FaultScene scene({Rule(Fault::kTornPlacement)});
+  scene.Send(1, 64);
+  const auto bytes = scene.b.Bytes(0, 64);
+  scene.RunUntilSomeLanded(bytes);
+  ASSERT_TRUE(scene.a.endpoint->Close().ok());
+  EXPECT_EQ(scene.lab.Take(scene.b, 1001).provider_error, 0);
+  EXPECT_TRUE(Holds(bytes, 1));
+}
+
 TEST(MixedReadTest, PiecesAreOfDifferentMoments) {
   FaultScene scene({Rule(Fault::kMixedRead)});
   scene.Read(1, 4096);
