@@ -85,7 +85,9 @@ EfaStatus CheckReadSource(const Surroundings& around, const Operation& operation
   if (nic.elsewhere) return EfaStatus::kOk;  // looked at before the data left
   const QueuePair* target =
       nic.queue_pairs.FindSame(operation.destination_queue_pair, operation.target_serial);
-  if (target == nullptr) return EfaStatus::kRemoteBadQueuePair;
+  if (target == nullptr || target->state == QueuePairState::kError) {
+    return EfaStatus::kRemoteBadQueuePair;
+  }
   return RemoteIsValid(around, nic, *target, operation, range) ? EfaStatus::kOk
                                                                : EfaStatus::kRemoteBadAddress;
 }

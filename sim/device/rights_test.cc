@@ -187,6 +187,9 @@ TEST_F(RightsTest, ReadSourceNeedsTheQueuePairAndTheKey) {
   EXPECT_EQ(check(), EfaStatus::kOk);
   b.state.memory.Revoke(b.memory.keys.remote);
   EXPECT_EQ(check(), EfaStatus::kRemoteBadAddress);
+  to.state = sim::QueuePairState::kError;  // it sends nothing any more
+  EXPECT_EQ(check(), EfaStatus::kRemoteBadQueuePair);
+  to.state = sim::QueuePairState::kReadyToSend;
   ++operation.target_serial;
   EXPECT_EQ(check(), EfaStatus::kRemoteBadQueuePair);
   b.state.elsewhere = true;  // looked at before the data left
