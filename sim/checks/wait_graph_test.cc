@@ -125,6 +125,20 @@ TEST_F(WaitsOfAWorldTest, ReceiveThatAMessageHasTakenWaitsForNone) {
   EXPECT_THAT(Text(), HasSubstr("    1 receive waits for a message\n"));
 }
 
+// The device has a descriptor of each segment.
+TEST_F(WaitsOfAWorldTest, ReceiveOfTwoSegmentsIsOne) {
+  for (std::uint64_t context = 1; context <= 2; ++context) {
+    const fabric::LocalBuffer second = b_.Local(256 + 64 * context, 64);
+    fabric::RecvRequest receive = b_.RecvAt(64 * context, 64, context);
+    receive.more = {&second, 1};
+    ASSERT_EQ(b_.endpoint->Recv(receive), ErrorCode::kOk);
+  }
+  EXPECT_THAT(Text(), HasSubstr("    2 receives wait for a message\n"));
+  Send(a_, b_, 7);
+  lab_.world().timeline().RunFor(5ms);
+  EXPECT_THAT(Text(), HasSubstr("    1 receive waits for a message\n"));
+}
+
 TEST_F(WaitsOfAWorldTest, SendWithoutReceiveIsNoCycle) {
   Send(a_, b_, 7);
   lab_.Watch();

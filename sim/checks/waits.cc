@@ -89,10 +89,9 @@ class Description {
   }
 
   void DescribeReceives(std::size_t node, const EndpointWatch& watch) {
-    // The device has a descriptor at least of each that waits. Completions of the others are in the
-    // queue, or were lost.
+    // The device has those that wait. Completions of the others are in the queue, or were lost.
     const std::size_t count =
-        std::min<std::size_t>(watch.receives().count(), watch.queue_pair().receive.posted());
+        std::min(watch.receives().count(), watch.queue_pair().receive.receives());
     if (count == 0) return;
     // No edge: any peer may send, and a receive may be posted long before its program waits for it.
     graph_.AddNote(node, absl::StrCat(count, count == 1 ? " receive waits" : " receives wait",

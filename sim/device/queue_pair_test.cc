@@ -216,6 +216,7 @@ TEST(ReceiveQueueRingTest, PeekLooksAndConsumeTakes) {
   EXPECT_FALSE(ring.queue.Peek(work));  // not rung for
   EXPECT_EQ(ring.Ring(), DoorbellFault::kNone);
   EXPECT_EQ(ring.queue.posted(), 3u);
+  EXPECT_EQ(ring.queue.receives(), 2u);
   for (int i = 0; i < 2; ++i) {
     ASSERT_TRUE(ring.queue.Peek(work));
     EXPECT_EQ(work.request_id, 1u);
@@ -229,6 +230,7 @@ TEST(ReceiveQueueRingTest, PeekLooksAndConsumeTakes) {
   EXPECT_EQ(work.request_id, 2u);
   ring.queue.Consume(work);
   EXPECT_FALSE(ring.queue.Peek(work));
+  EXPECT_EQ(ring.queue.receives(), 0u);
 }
 
 TEST(ReceiveQueueRingTest, ReceivesMayCrossTheEndOfTheRing) {

@@ -4,12 +4,12 @@ namespace drydock::sim {
 
 namespace efa = fabric::efa_queue;
 
-bool ReceiveQueue::Peek(ReceiveWork& receive) const {
-  const std::uint32_t announced = fetcher_.pending();
+bool ReceiveQueue::Look(const efa::Fetcher& fetcher, ReceiveWork& receive) const {
+  const std::uint32_t announced = fetcher.pending();
   if (announced == 0) return false;
   efa::ReceiveWork work;
   const efa::Malformed malformed = efa::DecodeReceive(
-      memory_.data(), fetcher_.entries(), fetcher_.fetched(), announced, max_segments_, work);
+      memory_.data(), fetcher.entries(), fetcher.fetched(), announced, max_segments_, work);
   receive = ReceiveWork();
   receive.request_id = work.request_id;
   receive.malformed = malformed != efa::Malformed::kNone;
@@ -21,6 +21,14 @@ bool ReceiveQueue::Peek(ReceiveWork& receive) const {
     receive.length += segment.length;
   }
   return true;
+}
+
+std::size_t ReceiveQueue::receives() const {
+  efa::Fetcher next = fetcher_;
+  ReceiveWork receive;
+  std::size_t count = 0;
+  for (; Look(next, receive); ++count) next.Fetch(receive.descriptors);
+  return count;
 }
 
 }  // namespace drydock::sim

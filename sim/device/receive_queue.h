@@ -4,6 +4,7 @@
 #define DRYDOCK_SIM_DEVICE_RECEIVE_QUEUE_H_
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -45,13 +46,18 @@ class ReceiveQueue {
   // Descriptors that were rung for and not consumed.
   std::uint32_t posted() const { return fetcher_.pending(); }
   // The oldest receive that was posted and not consumed; false when there is none.
-  bool Peek(ReceiveWork& receive) const;
+  bool Peek(ReceiveWork& receive) const { return Look(fetcher_, receive); }
+  // How many receives that are: one has a descriptor for each of its segments.
+  std::size_t receives() const;
   // REQUIRES: Peek gave it.
   void Consume(const ReceiveWork& receive) { fetcher_.Fetch(receive.descriptors); }
   // As SendQueue::Clear.
   void Clear() { fetcher_ = {fetcher_.entries(), fetcher_.entries()}; }
 
  private:
+  // The receive at the position of `fetcher`, as Peek.
+  bool Look(const fabric::efa_queue::Fetcher& fetcher, ReceiveWork& receive) const;
+
   fabric::efa_queue::Fetcher fetcher_;
   const std::uint32_t max_segments_;
   ZeroedArray<fabric::efa_queue::ReceiveDescriptor> memory_;
