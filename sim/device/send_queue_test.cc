@@ -247,6 +247,43 @@ TEST(OverrunTest, WithoutADoorbellOneEntryTooManyHidesAllOthers) {
   lab.ExpectFinding(sim::Check::kCompletionQueueCapacity, 9);
 }
 
+// Nor does the reader find, when it sees again, entries of a closed endpoint whose number and
+// request ids another one has now.
+TEST(OverrunTest, HiddenEntriesOfAClosedEndpointAreNotItsSuccessors) {
+  for (std::uint64_t unread = 1; unread <= 24; ++unread) {
+    Lab lab(1);
+    Side& a = lab.Add("slow", {.queue_depth = 8});
+    Side& b = lab.Add("fast");
+    Side& dead = lab.Add("dead");
+    lab.Introduce();
+    lab.AllowFindings(sim::Check::kCompletionQueueCapacity);
+    dead.node.Kill();
+    auto closed = Must(a.domain->OpenEndpoint(a.Parts()));
+    const std::uint16_t number = closed->power<sim::QueueAccess>()->queue_pair().number;
+    for (std::uint64_t i = 1; i <= unread; ++i) {
+      ASSERT_EQ(closed->Write(a.WriteTo(b, 0, 64, i)), ErrorCode::kOk);
+    }
+    lab.world().timeline().RunFor(1ms);  // the queue is not read
+    ASSERT_TRUE(closed->Close().ok());
+    auto next = Must(a.domain->OpenEndpoint(a.Parts()));
+    ASSERT_EQ(next->power<sim::QueueAccess>()->queue_pair().number, number);
+    for (std::uint64_t i = 1; i <= unread; ++i) {
+      ASSERT_EQ(next->Write(a.WriteTo(dead, 0, 64, i)), ErrorCode::kOk);
+    }
+    for (std::uint32_t i = 1; i <= 32; ++i) {  // brings the device around
+      fabric::WriteRequest write = b.WriteTo(a, 0, 64, i);
+      write.immediate = i;
+      ASSERT_EQ(b.endpoint->Write(write), ErrorCode::kOk);
+      lab.world().timeline().RunFor(1ms);
+      lab.Pump();
+    }
+    EXPECT_FALSE(a.completions.empty());
+    for (const Completion& completion : a.completions) {
+      EXPECT_EQ(completion.kind, OperationKind::kRemoteWrite) << unread << " unread";
+    }
+  }
+}
+
 TEST(OverrunTest, LostReceiveCompletionsLeakReceiveSlots) {
   Lab lab(1, WithDoorbell());
   Side& a = lab.Add("a");
