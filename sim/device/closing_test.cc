@@ -220,6 +220,16 @@ TEST(ClosingTest, OwnResetFlushesEverything) {
 }
 
 // So it does what is posted afterwards.
+TEST(ClosingTest, DeadDeviceDoesNotRestart) {
+  Scene s;
+  ASSERT_EQ(s.a.endpoint->Recv(s.a.RecvAt(0, 64, 1)), ErrorCode::kOk);
+  ASSERT_EQ(s.b.endpoint->Write(s.b.WriteTo(s.a, 0, 64, 2)), ErrorCode::kOk);
+  s.a.node.Kill();
+  s.a.node.Reset();
+  EXPECT_EQ(s.lab.Take(s.b, 2).provider_error, 15);  // silence, and no word of a restart
+  EXPECT_TRUE(s.a.completions.empty());
+}
+
 TEST(ClosingTest, WhatARestartedDeviceGetsIsFlushed) {
   Scene s;
   s.a.node.Reset();

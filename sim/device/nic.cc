@@ -54,6 +54,7 @@ void Nic::Kill() {
 }
 
 void Nic::Reset() {
+  if (!alive()) return;
   state_.queue_pairs.ForEach([this](QueuePair& queue_pair) {
     queue_pair.state = QueuePairState::kError;
     responder_.FlushReceives(queue_pair);

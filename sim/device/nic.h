@@ -81,7 +81,7 @@ class Nic final : public Actor, private PlacementListener {
   // Messages of `peer` that wait here for a receive get no answer any more.
   void Silence(const Nic& peer) { responder_.Silence(peer.state()); }
   // The device restarts: its queue pairs are in error for good, their work is flushed, and peers
-  // that had work under way with it are told (status 8).
+  // that had work under way with it are told (status 8). A dead one stays as it is.
   void Reset();
   // A broken device: it answers every request with nonsense (status 12 at its peers).
   void set_answers_nonsense(bool nonsense) { state_.answers_nonsense = nonsense; }
