@@ -38,7 +38,7 @@ struct CreditTerms {
 
 // Not thread-safe, not movable; dies before its endpoint. The receiver may be told of it once it
 // exists: an immediate that comes before is lost.
-class CreditedSender : private OperationWaiter {
+class CreditedSender final : private OperationWaiter {
  public:
   // REQUIRES: a running loop, and terms that make sense.
   CreditedSender(AsyncEndpoint& endpoint, Peer receiver, const CreditTerms& terms);
