@@ -10,26 +10,32 @@ BAZELW="$PWD/bazelw"
 readonly NEEDED=(clang g++ libabsl-dev libbenchmark-dev libgmock-dev libgtest-dev nlohmann-json3-dev pkg-config file zip)
 readonly RULES=(bazel-bootstrap bazel-platforms bazel-rules-cc bazel-rules-java bazel-rules-proto bazel-skylib)
 
-# A Debian with nothing of ours installed, and Bazel's package to be had; the user is root.
+# A Debian with nothing of ours installed, and Bazel's package to be had; the user is root. One is made, the others are its
+# copies.
+FIRST_WORLD=
 new_world() {
   make_world
+  if [ -n "$FIRST_WORLD" ]; then
+    cp -R "$FIRST_WORLD/." "$WORLD"
+    return
+  fi
   mkdir "$WORLD/bin" "$WORLD/home"
   : >"$WORLD/installed"
   echo 4.2.3+ds-9 >"$WORLD/version"  # of Bazel
-  local name
-  for name in bash cat cksum cut dirname env grep head mkdir mktemp mv rm true; do
-    ln -s "$(type -P "$name")" "$WORLD/bin/$name"
-  done
+  # shellcheck disable=SC2046  # a list of paths
+  ln -s $(type -P bash cat cksum cut dirname env grep head mkdir mktemp mv rm true) "$WORLD/bin"
   tool bin/id 'echo "${WORLD_UID:-0}"'
   tool bin/uname 'echo "${WORLD_SYSTEM:-Linux}"'
   tool bin/bazel 'echo "bazel $*" >>"$WORLD/calls"'
   # As the real one, it fails when one of its arguments is not installed.
   tool bin/dpkg-query 'status=0
+    declare -A installed
+    while read -r package; do installed[$package]=1; done <"$WORLD/installed"
     for package; do
       case "$package" in
         -f=\${Version}) cat "$WORLD/version"; exit ;;
         -*) ;;
-        *) if grep -qxF "$package" "$WORLD/installed"; then echo "$package installed"; else status=1; fi ;;
+        *) if [ -n "${installed[$package]:-}" ]; then echo "$package installed"; else status=1; fi ;;
       esac
     done
     exit $status'
@@ -43,6 +49,8 @@ new_world() {
            echo "$package" >>"$WORLD/installed" ;;
       esac
     done'
+  FIRST_WORLD=$WORLD.first
+  cp -R "$WORLD" "$FIRST_WORLD"
 }
 
 install_all() { printf '%s\n' "${NEEDED[@]}" "${RULES[@]}" libfabric-bin libfabric-dev libhwloc-dev libibverbs-dev libpmix-dev >"$WORLD/installed"; }

@@ -8,11 +8,12 @@ STATUS=""  # of the script
 SAID=""    # on both its outputs
 CALLS=""   # what the stand-ins wrote to the file `calls` of the world
 shell_test_failures=0
+shell_test_bash=$(type -P bash)
 
 make_world() { WORLD=$(mktemp -d "${TEST_TMPDIR:-/tmp}/world.XXXXXX"); }
 
 tool() {  # PATH BODY: a stand-in at this path of the world
-  printf '#!%s\n%s\n' "$(type -P bash)" "$2" >"$WORLD/$1"
+  printf '#!%s\n%s\n' "$shell_test_bash" "$2" >"$WORLD/$1"
   chmod +x "$WORLD/$1"
 }
 
@@ -20,7 +21,8 @@ run_script() {  # COMMAND...: fills the variables above
   rm -f "$WORLD/calls"
   SAID=$("$@" 2>&1 </dev/null)
   STATUS=$?
-  CALLS=$(cat "$WORLD/calls" 2>/dev/null)
+  CALLS=
+  if [ -e "$WORLD/calls" ]; then CALLS=$(<"$WORLD/calls"); fi
 }
 
 expect() {  # WHAT COMMAND...: the command must succeed
