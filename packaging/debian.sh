@@ -3,11 +3,13 @@
 # The packages that a program's libraries are in, as NAME or NAME (>= VERSION), one a line. A library that is not here fails the build:
 # nobody has thought of who installs it.
 packages_of() {  # FILE...
-  local file library
+  local file said what library _
   for file in "$@"; do
-    objdump -p "$file" | awk '$1 == "NEEDED" { print $2 }' | while read -r library; do
+    said=$(objdump -p "$file") || die "$file cannot be read"
+    while read -r what library _; do
+      [ "$what" = NEEDED ] || continue
       case "$library" in
-        libc.so.* | libm.so.* | libdl.so.* | librt.so.* | libpthread.so.* | ld-linux-*) echo "libc6 (>= $(newest GLIBC "$file"))" ;;
+        libc.so.* | libm.so.* | libdl.so.* | librt.so.* | libpthread.so.* | ld-linux-*) ;;  # below
         libstdc++.so.6) echo "libstdc++6" ;;
         libgcc_s.so.1) echo "libgcc-s1" ;;
         libatomic.so.1) echo "libatomic1" ;;
@@ -16,12 +18,10 @@ packages_of() {  # FILE...
         libdrydock_verbs.so) ;;
         *) die "$file needs $library, which is in no package that packaging/debian.sh knows" ;;
       esac
-    done || exit 2
+    done <<<"$said"
+    # The newest symbol version that it asks for.
+    sed -n 's/.* GLIBC_\([0-9.]*\)$/libc6 (>= \1)/p' <<<"$said" | sort -V | tail -n 1
   done
-}
-
-newest() {  # PREFIX FILE: the newest symbol version that it asks for
-  objdump -p "$2" | sed -n "s/.* $1_\([0-9.]*\)$/\1/p" | sort -V | tail -n 1
 }
 
 # One of each, of several versions the newest.

@@ -3,7 +3,8 @@
 set -euo pipefail
 
 # Installed, the programs and their table lie beside this file; Bazel has them at their places in the repository.
-here=$(dirname "$(readlink -f "$0")")
+here=$(readlink -f "$0")
+here=${here%/*}
 if [ -f "$here/version.txt" ]; then
   table=$here/programs.txt helper=$here/completion.sh
 else

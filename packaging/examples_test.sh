@@ -14,7 +14,7 @@ done
 has cmake || has meson || has automake || { echo "skipped: cmake, meson and automake are not installed"; exit 0; }
 has pkg-config || { echo "skipped: pkg-config is not installed"; exit 0; }
 
-packaging/package.sh tarball --date=1700000000 --version=1 --fast --out="$work" >/dev/null
+packaging/package.sh tarball --date=1700000000 --version=1 --fast --only=drydock-efa-run,libdrydock-dev --out="$work" >/dev/null
 tar -xf "$work/drydock-1-linux-$(uname -m).tar.gz" -C "$work"
 prefix=$work/drydock-1-linux-$(uname -m)
 cp -rL examples "$work/examples"

@@ -2,7 +2,8 @@
 # Makes a page for man(1) of a --help text: manual.sh PAGE DATE VERSION <TEXT. The words are those of --help; the first line becomes the
 # page's NAME, `Flags:`, `Commands:` and `Examples:` its sections.
 set -euo pipefail
-page=$1 day=$(TZ=UTC date -d "@$2" +%Y-%m-%d) version=$3
+page=$1 version=$3
+TZ=UTC printf -v day '%(%Y-%m-%d)T' "$2"
 awk -v page="$page" -v day="$day" -v version="$version" '
   function escaped(text) {
     gsub(/\\/, "\\e", text); gsub(/-/, "\\-", text)

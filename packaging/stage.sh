@@ -1,7 +1,8 @@
 # What is in each package: `stage PACKAGE FOLDER VERSION DATE` lays it under a prefix, with bin, lib, include and share.
 
-# Installs $2 as $1, with these rights; `install` follows Bazel's links and forgets its write protection.
+# Installs $2 as $3, or all files behind $2 in it, with the rights $1; `install` follows Bazel's links and forgets its write protection.
 put() { install -D -m "$1" "$2" "$3"; }
+put_all() { install -D -m "$1" -t "$2" "${@:3}"; }
 
 strip_into() {  # FILE PLACE
   put 755 "$1" "$2"
@@ -24,9 +25,9 @@ stage_manuals() {  # FOLDER DATE VERSION PROGRAM...
 }
 
 stage_documents() {  # FOLDER PACKAGE FILE...
-  local folder=$1/share/doc/$2 file
+  local folder=$1/share/doc/$2
   put 644 packaging/copyright.txt "$folder/copyright"
-  for file in "${@:3}"; do put 644 "$file" "$folder/${file##*/}"; done
+  put_all 644 "$folder" "${@:3}"
 }
 
 stage() {  # PACKAGE FOLDER VERSION DATE
@@ -35,16 +36,16 @@ stage() {  # PACKAGE FOLDER VERSION DATE
 }
 
 stage_drydock_efa_run() {  # FOLDER VERSION DATE
-  local file plan page
+  local file
   for file in sim/verbs/{efa-run,libdrydock_verbs.so} sim/virtual_time/libdrydock_time.so; do
     strip_into "$file" "$1/lib/drydock/${file##*/}"
   done
   mkdir -p "$1/bin"
   ln -s ../lib/drydock/efa-run "$1/bin/efa-run"
-  for plan in packaging/plans/*.json; do put 644 "$plan" "$1/share/drydock/plans/${plan##*/}"; done
+  put_all 644 "$1/share/drydock/plans" packaging/plans/*.json
   stage_documents "$1" drydock-efa-run README.md CHANGELOG.md
   # At their places below the README: programs of all packages name docs/faults.md and others.
-  for page in docs/*.md; do put 644 "$page" "$1/share/doc/drydock-efa-run/$page"; done
+  put_all 644 "$1/share/doc/drydock-efa-run/docs" docs/*.md
   stage_manuals "$1" "$3" "$2" efa-run
 }
 
@@ -103,8 +104,8 @@ stage_libdrydock_dev() {  # FOLDER VERSION DATE
 }
 
 stage_python3_drydock() {  # FOLDER VERSION DATE
-  local file to=$1/lib/python3/dist-packages
-  for file in python/drydock/*.py; do put 644 "$file" "$to/drydock/${file##*/}"; done
+  local to=$1/lib/python3/dist-packages
+  put_all 644 "$to/drydock" python/drydock/*.py
   sed "s/@VERSION@/$2/" python/metadata.txt | put 644 /dev/stdin "$to/drydock-$2.dist-info/METADATA"
   put 644 python/entry_points.txt "$to/drydock-$2.dist-info/entry_points.txt"
   stage_documents "$1" python3-drydock docs/packages.md
