@@ -41,11 +41,14 @@ for command in "${commands[@]}"; do
   fi
   flags=$(grep -oE '^  --[a-z][a-z_-]*' "$work/one.txt" | tr -d ' ' || true)
   [ -n "$flags" ] || [ "$command" = trace ] || fail "$command --help has no flags"
+  in_bash=$(grep -E "^ +$command\) " "$work/bash") || fail "bash does not complete $command"
+  in_zsh=$(grep -E "^ +$command\) " "$work/zsh") || fail "zsh does not complete $command"
+  manual=$(<"$work/one.1")
   for flag in $flags; do
     shown=${flag//_/-}
-    grep -qE "^ +$command\) .*[ ']$shown[ ']" "$work/bash" || fail "bash does not complete $command $shown"
-    grep -qE "^ +$command\) .* $shown[ ;]" "$work/zsh" || fail "zsh does not complete $command $shown"
-    grep -qF -- "${flag//-/\\-}" "$work/one.1" || fail "the manual of $command has no $flag"
+    [[ "$in_bash" == *[\ \']"$shown"[\ \']* ]] || fail "bash does not complete $command $shown"
+    [[ "$in_zsh" == *" $shown"[\ \;]* ]] || fail "zsh does not complete $command $shown"
+    [[ "$manual" == *"${flag//-/\\-}"* ]] || fail "the manual of $command has no $flag"
   done
 done
 
