@@ -36,8 +36,8 @@ struct CreditTerms {
   std::uint32_t immediate = 0;  // of the receiver's writes; counted by the sender only
 };
 
-// Not thread-safe, not movable; dies before its endpoint. The receiver may be told of it once it
-// exists: an immediate that comes before is lost.
+// Not thread-safe, not movable; dies before its endpoint, and outlives the tasks of its Sends. The
+// receiver may be told of it once it exists: an immediate that comes before is lost.
 class CreditedSender final : private OperationWaiter {
  public:
   // REQUIRES: a running loop, and terms that make sense.

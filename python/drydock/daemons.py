@@ -52,8 +52,12 @@ def _runs(pid):
     return state not in ([], [b"Z"], [b"X"])
 
 
-def end(fabric, grace=2.0):
-    """Ends them: SIGTERM, which lets traces be written, then SIGKILL. Returns the names of their programs."""
+def end(fabric, patience=1.0, grace=2.0):
+    """Ends those that do not end by themselves within the patience, as a launcher's daemons do: SIGTERM, which lets traces be written,
+    then SIGKILL. Returns the names of their programs."""
+    until = time.monotonic() + patience
+    while _of(fabric) and time.monotonic() < until:
+        time.sleep(0.01)
     names = {}
     for number in (signal.SIGTERM, signal.SIGKILL):
         told, until = set(), time.monotonic() + grace
@@ -66,7 +70,7 @@ def end(fabric, grace=2.0):
                 except (ProcessLookupError, PermissionError):
                     pass
             told |= left
-            if not left and not any(map(_runs, told)):
+            if not left and not any(map(_runs, names)):
                 return list(names.values())
             if time.monotonic() > until:
                 break

@@ -220,6 +220,15 @@ TEST(ClosingTest, OwnResetFlushesEverything) {
 }
 
 // So it does what is posted afterwards.
+TEST(ClosingTest, WhatARestartedDeviceGetsIsFlushed) {
+  Scene s;
+  s.a.node.Reset();
+  ASSERT_EQ(s.a.endpoint->Recv(s.a.RecvAt(0, 4096, 1)), ErrorCode::kOk);
+  EXPECT_EQ(s.lab.Take(s.a, 1).provider_error, 1);
+  ASSERT_EQ(s.a.endpoint->Write(s.a.WriteTo(s.b, 0, 100, 2)), ErrorCode::kOk);
+  EXPECT_EQ(s.lab.Take(s.a, 2).provider_error, 1);
+}
+
 TEST(ClosingTest, DeadDeviceDoesNotRestart) {
   Scene s;
   ASSERT_EQ(s.a.endpoint->Recv(s.a.RecvAt(0, 64, 1)), ErrorCode::kOk);
@@ -228,15 +237,6 @@ TEST(ClosingTest, DeadDeviceDoesNotRestart) {
   s.a.node.Reset();
   EXPECT_EQ(s.lab.Take(s.b, 2).provider_error, 15);  // silence, and no word of a restart
   EXPECT_TRUE(s.a.completions.empty());
-}
-
-TEST(ClosingTest, WhatARestartedDeviceGetsIsFlushed) {
-  Scene s;
-  s.a.node.Reset();
-  ASSERT_EQ(s.a.endpoint->Recv(s.a.RecvAt(0, 4096, 1)), ErrorCode::kOk);
-  EXPECT_EQ(s.lab.Take(s.a, 1).provider_error, 1);
-  ASSERT_EQ(s.a.endpoint->Write(s.a.WriteTo(s.b, 0, 100, 2)), ErrorCode::kOk);
-  EXPECT_EQ(s.lab.Take(s.a, 2).provider_error, 1);
 }
 
 // The target has refused it, and the refusal was lost: nobody waits for that any more.

@@ -56,7 +56,7 @@ TEST_F(ForkTest, AForkedChildCannotEndItsParentsObjects) {
 }
 
 // A child that hangs ends by this signal: what it inherits is ours.
-constexpr unsigned kGuardSeconds = 60;
+constexpr unsigned kGuardSeconds = 40;
 
 // Whatever other threads are in the midst of when this one forks: the child finds it whole.
 TEST(ForkBesideThreadsTest, AForkedChildOpensWhileItsParentsThreadsDo) {

@@ -64,6 +64,7 @@ std::mutex first_use;
 
 // What this thread holds while it forks.
 struct OverFork {
+  const Unhurried* unhurried;  // goes last: a signal is heard when the mutexes are free
   std::mutex* first_use;
   std::mutex* machine;
   std::mutex* refusals;
@@ -140,6 +141,7 @@ const absl::StatusOr<Machine*>& Machine::Get() {
   static constinit std::atomic<const absl::StatusOr<Machine*>*> machine = nullptr;
   const absl::StatusOr<Machine*>* made = machine.load(std::memory_order_acquire);
   if (made != nullptr) return *made;
+  const Unhurried unhurried;
   const std::lock_guard lock(MutexOfFirstUse());
   made = machine.load(std::memory_order_relaxed);
   if (made != nullptr) return *made;
@@ -154,7 +156,7 @@ const absl::StatusOr<Machine*>& Machine::Get() {
 // In this order, which is that of their holders. One that never comes (see LockSoon) stays as it
 // is.
 void Machine::HoldOverFork() {
-  const Unhurried unhurried;
+  over_fork.unhurried = new Unhurried;
   const auto hold = [](std::mutex& mutex) {
     std::unique_lock lock(mutex, std::defer_lock);
     return LockSoon(lock) ? lock.release() : nullptr;
@@ -168,7 +170,7 @@ void Machine::LetGoAfterFork() {
   for (std::mutex* const mutex : {over_fork.refusals, over_fork.machine, over_fork.first_use}) {
     if (mutex != nullptr) mutex->unlock();
   }
-  over_fork = {};
+  delete std::exchange(over_fork, {}).unhurried;
 }
 
 [[gnu::constructor]] void Machine::ListenToForks() {

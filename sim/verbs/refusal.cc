@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "drydock/sim/verbs/last_words.h"
 #include "drydock/sim/verbs/machine.h"
 
 namespace drydock::sim::verbs {
@@ -16,6 +17,7 @@ std::mutex of_refusals;
 
 // Whether this is the first time. A program that asks for ever new things is not followed.
 bool IsNew(std::string_view what) {
+  const Unhurried unhurried;
   const std::lock_guard lock(MutexOfRefusals());
   static auto& said = *new std::set<std::string, std::less<>>;
   constexpr std::size_t kMost = 100;

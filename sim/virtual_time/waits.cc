@@ -209,7 +209,8 @@ int select(int count, fd_set* reads, fd_set* writes, fd_set* errors, timeval* le
   // More microseconds than a second has are no error of select's.
   constexpr std::int64_t kMicroseconds = 1'000'000;
   const std::int64_t seconds =
-      std::min<std::int64_t>(left->tv_sec, ProcessTime::kMostLimit) + left->tv_usec / kMicroseconds;
+      std::min<std::int64_t>(left->tv_sec, ProcessTime::kMostLimit + 1) +  // which is for ever
+      left->tv_usec / kMicroseconds;
   const timespec exact{.tv_sec = seconds, .tv_nsec = left->tv_usec % kMicroseconds * 1000};
   const ProcessTime& time = ProcessTime::Get();
   const std::int64_t deadline = time.After(&exact);

@@ -85,8 +85,8 @@ TEST(SmokeTest, PrintsATable) {
   EXPECT_GE(rows, 10u);
 }
 
-// --check turns the goals that the JSON shows into an exit status, and nothing else: without it, the
-// table above came with 0.
+// --check turns the goals that the JSON shows into an exit status, and nothing else: without it,
+// the table above came with 0.
 TEST(SmokeTest, PrintsJsonAndChecksWhatItShows) {
   const Outcome outcome = RunWith("--smoke --json --check");
   const auto json = nlohmann::json::parse(outcome.out, nullptr, /*allow_exceptions=*/false);

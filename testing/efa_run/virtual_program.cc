@@ -27,6 +27,7 @@
 #include <ctime>
 #include <fstream>
 #include <functional>
+#include <limits>
 #include <random>
 #include <string_view>
 #include <thread>
@@ -246,8 +247,9 @@ void WaitForHighFile() {
   std::array<std::uint64_t, 64> set{};
   set[kFile / 64] = std::uint64_t{1} << kFile % 64;
   auto* const named = reinterpret_cast<fd_set*>(set.data());
+  timeval left{.tv_sec = std::numeric_limits<std::int32_t>::max(), .tv_usec = 0};  // for ever
   Check("select of a file above an fd_set",
-        select(kFile + 1, named, nullptr, nullptr, nullptr) == 1 && set[kFile / 64] != 0);
+        select(kFile + 1, named, nullptr, nullptr, &left) == 1 && set[kFile / 64] != 0);
   waitpid(child, nullptr, 0);
   for (const int file : {files[0], files[1], kFile}) close(file);
 }

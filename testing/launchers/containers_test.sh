@@ -27,6 +27,7 @@ runs_there() {
   "$@" "drydock-$(basename "$test")" >"$work/test.log" 2>&1 || fail "a test in the image, by $1"
   grep -qF "[  PASSED  ]" "$work/test.log" || fail "no test ran in the image, by $1"
   "$@" drydock-doctor >"$work/doctor.log" 2>&1 || true  # 2 where EFA cannot run
+  grep -q '^libraries$' "$work/doctor.log" || fail "the doctor, by $1"
   ! grep -E "there is no libfabric|the loader finds no" "$work/doctor.log" || fail "the doctor finds no libraries in the image, by $1"
 }
 
@@ -47,7 +48,7 @@ echo "== the same image, by podman"
 # Limits of its own, for its defaults are above what a machine without CAP_SYS_RESOURCE may set; and runc, for Debian 12's crun takes no
 # mixture of the two versions of control groups. Its folder for what runs has to have a short name.
 short=$(mktemp -d /tmp/podman-XXXXXX)
-trap 'rm -rf "$work" "$short"' EXIT
+trap 'rm -rf "$work" "$short" || true' EXIT
 podman=(podman --root "$work/podman" --runroot "$short" --storage-driver vfs --cgroup-manager cgroupfs --runtime runc)
 in_podman=("${podman[@]}" run --rm --network=none --ulimit nofile=1024:1024 --ulimit nproc=1024:1024 localhost/drydock:latest)
 if ! command -v podman >/dev/null || ! command -v runc >/dev/null; then

@@ -163,6 +163,7 @@ TEST(RendezvousTurnTest, ACrowdAtTheDoorIsLetInBitByBit) {
   }
   const auto is_answered = [](sim::Stream& stream) {
     std::span<const std::byte> challenge;
+    stream.Send();  // what did not go out while it was connecting
     stream.Receive();
     return stream.Next(challenge);
   };
