@@ -1,5 +1,6 @@
 #include "drydock/sim/verbs/trace.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -242,6 +244,34 @@ TEST_F(TraceTest, WhoeverIsEndedDiesOfTheSignalAndHasATrace) {
     for (;;) Take(end.send_queue);
   };
   ExpectEndedBy(SIGINT, poll, child);
+  EXPECT_THAT(Trace(child, 1).Of("object"), Not(IsEmpty()));
+}
+
+bool raises_in_fork = false;
+
+// Before the library's constructors: this is called when the library has got ready for a fork.
+[[gnu::constructor(101)]] void RaiseWithinForks() {
+  pthread_atfork(
+      [] {
+        if (std::exchange(raises_in_fork, false)) raise(SIGTERM);
+      },
+      nullptr, nullptr);
+}
+
+// A fork holds what the last words need: they come after it.
+TEST_F(TraceTest, WhoeverIsEndedWithinAForkHasATrace) {
+  --lives_;  // it is the child's
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "the thread sanitizer lets no forked child start threads";
+#endif
+  const pid_t child = fork();
+  if (child == 0) {
+    End a;
+    raises_in_fork = true;
+    if (fork() == 0) _exit(0);
+    _exit(1);
+  }
+  EXPECT_EQ(EndOf(child), SIGTERM);
   EXPECT_THAT(Trace(child, 1).Of("object"), Not(IsEmpty()));
 }
 
