@@ -8,6 +8,7 @@
 #include <functional>
 #include <mutex>
 
+#include "drydock/testing/harness/sanitizer.h"
 #include "gtest/gtest.h"
 
 namespace drydock::sim_testing {
@@ -60,9 +61,9 @@ void AwaitSignal() {
 class LastWordsTest : public ::testing::Test {
  protected:
   void SetUp() override {
-#ifdef __SANITIZE_THREAD__
-    GTEST_SKIP() << "the thread sanitizer keeps signals back until a handler has ended";
-#endif
+    if (harness::kThreadSanitized) {
+      GTEST_SKIP() << "the thread sanitizer keeps signals back until a handler has ended";
+    }
   }
   // A child that calls BeforeDeathBySignal and then does this; it is ready. Signals come to it in
   // AwaitSignal.

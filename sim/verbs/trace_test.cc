@@ -23,6 +23,7 @@
 #include "drydock/sim/verbs/settings.h"
 #include "drydock/sim/verbs/testing/end.h"
 #include "drydock/sim/world/world.h"
+#include "drydock/testing/harness/sanitizer.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -205,6 +206,8 @@ TEST_F(TraceTest, ASecondLifeLeavesTheFirstItsTrace) {
 
 // ---- A signal ----
 
+constexpr char kNoThreadsOfChildren[] = "the thread sanitizer lets no forked child start threads";
+
 // Waits for the end of a child; the signal that it died of, or minus its exit status.
 int EndOf(pid_t child) {
   int status = 0;
@@ -233,9 +236,7 @@ void ExpectEndedBy(int signal, const std::function<void(End&)>& work, int& child
 
 TEST_F(TraceTest, WhoeverIsEndedDiesOfTheSignalAndHasATrace) {
   --lives_;  // it is the child's
-#ifdef __SANITIZE_THREAD__
-  GTEST_SKIP() << "the thread sanitizer lets no forked child start threads";
-#endif
+  if (harness::kThreadSanitized) GTEST_SKIP() << kNoThreadsOfChildren;
   int child = 0;
   ExpectEndedBy(
       SIGTERM, [](End&) { sleep(60); }, child);
@@ -261,9 +262,7 @@ bool raises_in_fork = false;
 // A fork holds what the last words need: they come after it.
 TEST_F(TraceTest, WhoeverIsEndedWithinAForkHasATrace) {
   --lives_;  // it is the child's
-#ifdef __SANITIZE_THREAD__
-  GTEST_SKIP() << "the thread sanitizer lets no forked child start threads";
-#endif
+  if (harness::kThreadSanitized) GTEST_SKIP() << kNoThreadsOfChildren;
   const pid_t child = fork();
   if (child == 0) {
     End a;

@@ -8,13 +8,18 @@
 
 namespace drydock::harness {
 
-// Built with AddressSanitizer or ThreadSanitizer.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)  // GCC
+// Built with ThreadSanitizer, and with it or AddressSanitizer. GCC has macros, Clang features.
+#if defined(__has_feature)
+inline constexpr bool kThreadSanitized = __has_feature(thread_sanitizer);
+inline constexpr bool kSanitized = kThreadSanitized || __has_feature(address_sanitizer);
+#elif defined(__SANITIZE_THREAD__)
+inline constexpr bool kThreadSanitized = true;
 inline constexpr bool kSanitized = true;
-#elif defined(__has_feature)
-inline constexpr bool kSanitized =
-    __has_feature(address_sanitizer) || __has_feature(thread_sanitizer);
+#elif defined(__SANITIZE_ADDRESS__)
+inline constexpr bool kThreadSanitized = false;
+inline constexpr bool kSanitized = true;
 #else
+inline constexpr bool kThreadSanitized = false;
 inline constexpr bool kSanitized = false;
 #endif
 
