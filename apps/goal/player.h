@@ -26,9 +26,9 @@
 
 namespace drydock::apps::goal {
 
-// Packets for which one event stands. With this value, collectives of long messages take the time
-// of single packets within 3 %, and a tenth of the events (docs/fidelity.md); larger ones differ
-// more.
+// Packets for which one event stands (Profile::flow_packets). With this value, collectives of long
+// messages take the time of single packets within 3 %, and a twentieth of the events
+// (docs/fidelity.md); larger ones differ more.
 inline constexpr std::uint32_t kFlowPackets = 16;
 
 // A schedule that runs longer has a mistake in it, and the clock has an end.

@@ -205,6 +205,35 @@ TEST(FlowEndTest, PiecesOfTwoMessagesLeaveInTurns) {
   EXPECT_GT(in_a_row, 10u);  // twice in a row: last of a round, and first of the next one
 }
 
+// 196 packets in pieces of two are more than forty: a fortieth of them are four, half as many again
+// as two are three.
+TEST(FlowEndTest, ALongMessageHasLargerPiecesAndTakesAsLong) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const auto sent = [&](std::uint32_t flow_packets) {
+      sim::Profile network = Network(flow_packets);
+      network.device.mtu = 1024;
+      Lab lab(seed, network);
+      Side& a = lab.Add("a");
+      Side& b = lab.Add("b");
+      lab.Introduce();
+      Turns turns;
+      Times times(lab.world());
+      lab.world().observers().Add(turns);
+      lab.world().observers().Add(times);
+      EXPECT_EQ(a.endpoint->Write(a.WriteTo(b, 0, kBytes, 7)), ErrorCode::kOk);
+      EXPECT_TRUE(lab.Take(a, 7).ok());
+      lab.world().observers().Remove(turns);
+      lab.world().observers().Remove(times);
+      return std::pair(turns.sent.size(), times.times);
+    };
+    const auto packets = sent(1);
+    const auto pieces = sent(2);
+    EXPECT_EQ(packets.first, 196u);
+    EXPECT_EQ(pieces.first, 66u);
+    EXPECT_EQ(packets.second, pieces.second) << seed;
+  }
+}
+
 // A plan may name each of them.
 TEST(FlowEndTest, UnderAFaultPlanEachPacketIsAnEventOfItsOwn) {
   const auto plan = [] {

@@ -6,6 +6,7 @@
 
 #include "drydock/fabric/operation.h"
 #include "drydock/sim/device/ending.h"
+#include "drydock/sim/device/piece.h"
 #include "drydock/sim/device/rights.h"
 
 namespace drydock::sim {
@@ -116,7 +117,8 @@ void Requester::Identify(const QueuePair& queue_pair, Operation& operation) cons
   operation.unsolicited_immediates = queue_pair.unsolicited_immediates;
   operation.rnr_retries = static_cast<std::uint8_t>(queue_pair.rnr_retries);
   const Profile& profile = nic_.profile;
-  const std::uint32_t packets = around_.faults == nullptr ? profile.flow_packets : 1;
+  const std::uint32_t packets =
+      around_.faults == nullptr ? PacketsTogether(profile, operation.length) : 1;
   operation.Divide(profile.instant ? operation.length : profile.device.mtu, packets);
 }
 

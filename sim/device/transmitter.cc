@@ -5,72 +5,12 @@
 #include "drydock/fabric/operation.h"
 #include "drydock/sim/device/ending.h"
 #include "drydock/sim/device/flight.h"
-#include "drydock/sim/device/split.h"
+#include "drydock/sim/device/piece.h"
 #include "drydock/sim/profile/profile.h"
 
 namespace drydock::sim {
 
 using fabric::OperationKind;
-
-namespace {
-
-// The fate of a piece's packets.
-struct Journey {
-  Flight slowest;        // of the packet that is in last
-  coro::Duration way{};  // from now until it is
-  coro::Time sent{};     // when the last bit of all had left
-};
-
-// From the packet's arrival until its last step.
-coro::Duration LastStep(const Profile& profile, const Operation& operation, std::uint64_t bytes,
-                        std::uint32_t flags) {
-  return DrawSplit(profile, operation, flags, bytes).value_or(coro::Duration{});
-}
-
-// Packets of this range, from number `packet` on. Each meets the same as it would alone: the link,
-// a path, losses, the receiver's queue. Only packets of others come before or after all of them.
-// REQUIRES: the direction is not blocked.
-Journey Travel(Surroundings& around, NicState& from, NicState& to, const Operation& operation,
-               bool response, std::uint32_t packet, Range range, coro::Time ready) {
-  const Profile& profile = from.profile;
-  const std::uint64_t slowness = Slowness(from.port, to.port, response);
-  const DrawPurpose purpose = response ? DrawPurpose::kResponse : DrawPurpose::kRequest;
-  Journey journey;
-  std::uint32_t lost = 0;
-  for (; range.length > 0; ++packet) {
-    const std::uint64_t payload = std::min<std::uint64_t>(profile.device.mtu, range.length);
-    const std::uint64_t on_link = payload + profile.header_bytes;
-    range = {range.offset + payload, range.length - payload};
-    journey.sent = from.port.link.Send(on_link, ready, slowness);
-    const Flight flight = around.wire.Send(from.port, to.port, operation.draws, purpose, packet,
-                                           operation.undisturbed);
-    const Passage passage =
-        to.port.ingress.Take(from.index(), on_link, journey.sent + profile.one_way.fixed);
-    const std::uint32_t times = flight.retransmissions + passage.retransmissions;
-    if (times > 0) from.counters.Retransmitted(times, payload, profile.header_bytes);
-    if (passage.impairs) ++from.counters.impaired_remote_conn_events;
-    lost += times;
-    // A packet that is placed twice is in when both copies are, and all their steps.
-    const bool copy = flight.twice && (response || operation.kind == OperationKind::kWrite);
-    if (copy) ++to.counters.placed_twice;
-    const std::uint32_t flags = packet | (response ? PacketFlags::kOfRead : 0);
-    coro::Duration placed = LastStep(to.profile, operation, payload, flags);
-    if (copy) {
-      placed = std::max(placed, flight.second_delay + LastStep(to.profile, operation, payload,
-                                                               flags | PacketFlags::kSecondCopy));
-    }
-    const coro::Duration way = journey.sent - around.timeline.now() + profile.dma_latency +
-                               flight.delay + passage.wait + placed;
-    if (way < journey.way) continue;
-    journey.way = way;
-    journey.slowest = flight;
-  }
-  journey.slowest.retransmissions = lost;
-  journey.slowest.twice = false;
-  return journey;
-}
-
-}  // namespace
 
 // ---- Jobs ----
 
@@ -274,8 +214,8 @@ void Transmitter::SendPiece(Operation& operation, std::uint32_t piece, bool resp
   }
   const bool first = piece == 0 && !response;
   if (first) engine_free_ = now() + profile.issue_cost;
-  Journey journey = Travel(around_, nic_, *receiver, operation, response, operation.FirstOf(piece),
-                           range, first ? engine_free_ : now());
+  Journey journey = SendTogether(around_, nic_, *receiver, operation, response,
+                                 operation.FirstOf(piece), range, first ? engine_free_ : now());
   const std::uint64_t packets = PacketsInPiece(profile, range.length);
   nic_.counters.Sent(packets, range.length, profile.header_bytes);
   receiver->counters.Received(packets, range.length, profile.header_bytes);

@@ -16,10 +16,12 @@
 #ifndef DRYDOCK_SIM_NETWORK_INGRESS_H_
 #define DRYDOCK_SIM_NETWORK_INGRESS_H_
 
+#include <algorithm>
 #include <cstdint>
 
 #include "absl/container/flat_hash_map.h"
 #include "drydock/coro/time.h"
+#include "drydock/sim/network/link.h"
 #include "drydock/sim/profile/profile.h"
 
 namespace drydock::sim {
@@ -36,9 +38,42 @@ class Ingress {
  public:
   explicit Ingress(const Profile& profile);
 
+  // Packets of one size from one sender, while no others come.
+  class Train {
+   public:
+    // `ingress` outlives it, and is not used before this has ended. `bytes_on_link`: of each.
+    Train(Ingress& ingress, std::uint32_t sender, std::uint64_t bytes_on_link)
+        : ingress_(ingress),
+          sender_(sender),
+          takes_(TimeOnLink(bytes_on_link, ingress.rate_)),
+          free_ps_(ingress.free_ps_) {}
+    ~Train() { ingress_.free_ps_ = free_ps_; }
+    Train(const Train&) = delete;
+    Train& operator=(const Train&) = delete;
+
+    // The next one reaches the queue at `at`.
+    Passage Take(coro::Time at) {
+      const auto at_ps = static_cast<std::uint64_t>(at.time_since_epoch().count()) * 1000;
+      // The sender's own link has spaced the packets already: an idle receiver adds nothing.
+      free_ps_ = std::max(free_ps_, at_ps - std::min(at_ps, takes_)) + takes_;
+      const std::uint64_t wait = free_ps_ > at_ps ? free_ps_ - at_ps : 0;
+      if (wait > ingress_.short_) [[unlikely]]
+        return ingress_.Queue(sender_, at_ps, wait);
+      return {.wait = FromPicoseconds(wait)};
+    }
+
+   private:
+    Ingress& ingress_;
+    const std::uint32_t sender_;
+    const std::uint64_t takes_;  // picoseconds
+    std::uint64_t free_ps_;      // Ingress::free_ps_
+  };
+
   // A packet of so many bytes on the link, from the NIC `sender`, reaches the queue at `at`. Calls
   // are in the order in which packets leave.
-  Passage Take(std::uint32_t sender, std::uint64_t bytes_on_link, coro::Time at);
+  Passage Take(std::uint32_t sender, std::uint64_t bytes_on_link, coro::Time at) {
+    return Train(*this, sender, bytes_on_link).Take(at);
+  }
 
   // How long the NIC `sender` holds back a packet that would reach the queue at `at`, if it left
   // now. Counts on it that the packet leaves then, and `behind` it others of so many bytes.
@@ -46,14 +81,22 @@ class Ingress {
                       std::uint64_t behind = 0);
 
  private:
+  static constexpr coro::Duration FromPicoseconds(std::uint64_t ps) {
+    return coro::Duration(static_cast<std::int64_t>(ps / 1000));
+  }
+
   struct Sender {
     std::uint64_t slow_from_ps = 0;  // it knows of the queue
     bool impaired = false;           // a packet of it was lost
   };
 
+  // A packet that would wait longer than `short_`: its sender will know of it, or it is lost.
+  Passage Queue(std::uint32_t sender, std::uint64_t at_ps, std::uint64_t wait);
+
   std::uint64_t rate_;    // femtoseconds for each byte
   std::uint64_t target_;  // the figures of the profile, in picoseconds
   std::uint64_t longest_;
+  std::uint64_t short_;  // the shorter one of these two that is not 0
   std::uint64_t retransmit_delay_;
   std::uint64_t answer_;            // from when a packet is in until its sender knows
   std::uint64_t free_ps_ = 0;       // picoseconds since the start of time

@@ -7,6 +7,7 @@
 
 #include "drydock/sim/network/ingress.h"
 #include "drydock/sim/network/link.h"
+#include "drydock/sim/network/packet_draws.h"
 #include "drydock/sim/profile/profile.h"
 
 namespace drydock::sim {
@@ -19,8 +20,9 @@ struct Port {
   const std::uint32_t index;    // of the NIC in the world
   const std::uint32_t machine;  // index of its machine in the network
   const Profile& profile;
-  std::uint32_t rail = 0;  // RailOf the NIC
-  bool alive = true;       // a dead NIC sends and receives nothing
+  std::uint32_t rail = 0;                       // RailOf the NIC
+  bool alive = true;                            // a dead NIC sends and receives nothing
+  const OneIn twice{profile.duplicate_one_in};  // whether it places a packet twice
   Link link;
   Ingress ingress;
 };

@@ -7,20 +7,7 @@
 namespace drydock::sim {
 namespace {
 
-// The words of one packet, and the fields of the first two: path, second copy and loss; jitter and
-// tail.
-enum Word : unsigned { kChoices, kDelays, kTail, kSecondCopy, kPathSpread, kLosses };
 constexpr std::uint32_t kMostRetransmissions = 8;  // of one packet: then it gets through
-
-// The top bits of a word decide, so that a field is moved there.
-constexpr std::uint64_t Field(std::uint64_t word, unsigned shift) { return word << shift; }
-constexpr unsigned kPathField = 0;
-constexpr unsigned kCopyField = 16;
-constexpr unsigned kLossField = 40;
-constexpr unsigned kJitterField = 0;
-constexpr unsigned kTailField = 32;
-
-bool OneIn(std::uint64_t word, std::uint32_t many) { return many != 0 && Below(word, many) == 0; }
 
 coro::Duration UpTo(std::uint64_t word, coro::Duration most) {
   return coro::Duration(
@@ -31,29 +18,32 @@ coro::Duration UpTo(std::uint64_t word, coro::Duration most) {
 
 Flight Wire::Send(const Port& from, const Port& to, const OperationDraws& draws,
                   DrawPurpose purpose, std::uint32_t packet, bool undisturbed) const {
+  if (!Passes(from, to)) return {};
+  return Travel(from, to, draws, purpose, packet, undisturbed, from.link.behind());
+}
+
+Flight Wire::Travel(const Port& from, const Port& to, const OperationDraws& draws,
+                    DrawPurpose purpose, std::uint32_t packet, bool undisturbed,
+                    coro::Duration behind) const {
   Flight flight;
-  if (!Passes(from, to)) return flight;
   flight.arrives = true;
   flight.delay = profile_.one_way.fixed;
-  const std::uint32_t duplicates = to.profile.duplicate_one_in;
-  if ((quiet_ && duplicates == 0) || undisturbed) return flight;
-  const std::uint64_t choices = draws.Word(purpose, packet, kChoices);
-  const std::uint64_t delays = draws.Word(purpose, packet, kDelays);
-  flight.delay += UpTo(Field(delays, kJitterField), profile_.one_way.jitter);
-  if (OneIn(Field(delays, kTailField), profile_.one_way.tail_one_in)) [[unlikely]] {
-    flight.delay += UpTo(draws.Word(purpose, packet, kTail), profile_.one_way.tail);
+  if (IsCalm(to, undisturbed)) return flight;
+  const PacketDraws drawn(draws, purpose, packet);
+  flight.delay += UpTo(drawn.jitter(), profile_.one_way.jitter);
+  if (tail_(drawn.tail())) [[unlikely]] {
+    flight.delay += UpTo(draws.Word(purpose, packet, PacketWord::kTail), profile_.one_way.tail);
   }
-  flight.delay += PathDelay(from, to, Below(Field(choices, kPathField), profile_.paths), purpose);
-  std::uint64_t loss = Field(choices, kLossField);
-  while (OneIn(loss, profile_.retransmit_one_in) && flight.retransmissions < kMostRetransmissions)
-    [[unlikely]] {
+  flight.delay += PathDelay(from, to, Below(drawn.path(), profile_.paths), purpose, behind);
+  std::uint64_t loss = drawn.loss();
+  while (lost_(loss) && flight.retransmissions < kMostRetransmissions) [[unlikely]] {
       flight.delay += profile_.retransmit_delay;
-      loss = draws.Word(purpose, packet, kLosses + flight.retransmissions++);
+      loss = draws.Word(purpose, packet, PacketWord::kLosses + flight.retransmissions++);
     }
-  if (OneIn(Field(choices, kCopyField), duplicates)) [[unlikely]] {
+  if (to.twice(drawn.copy())) [[unlikely]] {
     flight.twice = true;
     flight.second_delay =
-        UpTo(draws.Word(purpose, packet, kSecondCopy), to.profile.duplicate_delay);
+        UpTo(draws.Word(purpose, packet, PacketWord::kSecondCopy), to.profile.duplicate_delay);
   }
   return flight;
 }
@@ -72,9 +62,9 @@ std::uint64_t Slowness(const Port& from, const Port& to, bool response) {
 
 // Path 0 is the one that falls behind. An answer is short, and does not wait there.
 coro::Duration Wire::PathDelay(const Port& from, const Port& to, std::uint64_t path,
-                               DrawPurpose purpose) const {
+                               DrawPurpose purpose, coro::Duration behind) const {
   const bool waits = path == 0 && purpose != DrawPurpose::kAnswer;
-  const coro::Duration queued = waits ? from.link.behind() : coro::Duration::zero();
+  const coro::Duration queued = waits ? behind : coro::Duration::zero();
   if (profile_.path_spread == coro::Duration::zero()) return queued;
   const std::uint64_t pair = std::uint64_t{from.index} << 32 | to.index;
   return queued + UpTo(Combine(path_base_ + pair * 64, path), profile_.path_spread);

@@ -15,6 +15,7 @@
 
 #include "drydock/coro/time.h"
 #include "drydock/sim/network/operation_draws.h"
+#include "drydock/sim/network/packet_draws.h"
 #include "drydock/sim/network/port.h"
 #include "drydock/sim/network/undisturbed.h"
 #include "drydock/sim/profile/profile.h"
@@ -44,6 +45,8 @@ class Wire {
       : profile_(profile),
         draws_base_(RandomStream(seed, Subsystem::kWire, 0, 0).At(0)),
         path_base_(RandomStream(seed, Subsystem::kPath, 0, 0).At(0)),
+        tail_(profile.one_way.tail_one_in),
+        lost_(profile.retransmit_one_in),
         quiet_(profile.one_way.jitter == coro::Duration::zero() &&
                profile.one_way.tail_one_in == 0 && profile.path_spread == coro::Duration::zero() &&
                profile.path_imbalance == 0 && profile.retransmit_one_in == 0) {}
@@ -56,6 +59,24 @@ class Wire {
   // (Profile::path_imbalance), on what `from` has sent. `undisturbed`: the operation is one.
   Flight Send(const Port& from, const Port& to, const OperationDraws& draws, DrawPurpose purpose,
               std::uint32_t packet, bool undisturbed) const;
+
+  // The same for a packet that left when the slowest path was so far `behind` (Link::behind).
+  // REQUIRES: the direction is not blocked.
+  Flight Travel(const Port& from, const Port& to, const OperationDraws& draws, DrawPurpose purpose,
+                std::uint32_t packet, bool undisturbed, coro::Duration behind) const;
+
+  // Whether nothing but delays of every day happens to a packet: no tail, no loss, no second copy.
+  bool IsOrdinary(const Port& to, const OperationDraws& draws, DrawPurpose purpose,
+                  std::uint32_t packet, bool undisturbed) const {
+    if (IsCalm(to, undisturbed)) return true;
+    const PacketDraws drawn(draws, purpose, packet);
+    return !tail_(drawn.tail()) && !lost_(drawn.loss()) && !to.twice(drawn.copy());
+  }
+
+  // The longest flight of such a packet, beside how far the slowest path is behind.
+  coro::Duration longest_ordinary() const {
+    return profile_.one_way.fixed + profile_.one_way.jitter + profile_.path_spread;
+  }
 
   // Operations that meet nothing but the least delay from now on, on the wire and in the NICs.
   void UseUndisturbed(Undisturbed undisturbed) { undisturbed_ = undisturbed; }
@@ -74,12 +95,18 @@ class Wire {
   bool IsBlocked(const Port& from, const Port& to) const {
     return blocked_.count({from.index, to.index}) > 0;
   }
+  // Nothing is drawn for it.
+  bool IsCalm(const Port& to, bool undisturbed) const {
+    return (quiet_ && to.profile.duplicate_one_in == 0) || undisturbed;
+  }
   coro::Duration PathDelay(const Port& from, const Port& to, std::uint64_t path,
-                           DrawPurpose purpose) const;
+                           DrawPurpose purpose, coro::Duration behind) const;
 
   const Profile& profile_;
   const std::uint64_t draws_base_;
   const std::uint64_t path_base_;
+  const OneIn tail_;
+  const OneIn lost_;
   const bool quiet_;  // packets all take the same time
   Undisturbed undisturbed_;
   std::set<std::pair<std::uint32_t, std::uint32_t>> blocked_;  // indices of NICs: from, to

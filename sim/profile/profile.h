@@ -144,8 +144,9 @@ struct Profile {
   DelayModel one_way;             // from one NIC to another, without the time on the link
   std::size_t header_bytes = 64;  // on the link, beside a packet's payload
   // Packets of a read or write that travel as one piece, and arrive when the last of them would:
-  // what each of them meets is added up, and one event stands for all. 1: each packet is an event
-  // of its own. Under a fault plan it is always so. See docs/fidelity.md.
+  // what each of them meets is added up, and one event stands for all. At most 64; messages of
+  // forty pieces and more have larger ones, by up to a half (sim/device/piece.h). 1: each packet is
+  // an event of its own. Under a fault plan it is always so. See docs/fidelity.md.
   std::uint32_t flow_packets = 1;
   std::uint32_t paths = 64;      // network paths to one destination; a packet takes any
   coro::Duration path_spread{};  // each path adds its own constant delay from [0, path_spread]
