@@ -12,7 +12,6 @@
 #include "drydock/coro/frame_pool.h"
 #include "drydock/coro/sleep.h"
 #include "drydock/coro/steady_clock.h"
-#include "drydock/coro/throwing.h"
 #include "drydock/coro/virtual_clock.h"
 #include "drydock/coro/wait_list.h"
 #include "drydock/coro/when_all.h"
@@ -49,19 +48,6 @@ TEST_F(EventLoopTest, RunReturnsTheTasksOwnStatus) {
   EXPECT_THAT(loop_.Run(value()), IsOkAndHolds(3));
   auto nothing = []() -> Task<void> { co_return; };
   EXPECT_THAT(loop_.Run(nothing()), IsOk());
-}
-
-TEST_F(EventLoopTest, ErrorsAreThrownForWhoAsksForThat) {
-  auto fail = []() -> Task<absl::Status> { co_return absl::NotFoundError("no such page"); };
-  try {
-    RunOrThrow(loop_, fail());
-    FAIL() << "nothing was thrown";
-  } catch (const StatusError& error) {
-    EXPECT_THAT(error.status(), StatusIs(absl::StatusCode::kNotFound, "no such page"));
-    EXPECT_THAT(error.what(), HasSubstr("no such page"));
-  }
-  auto value = []() -> Task<absl::StatusOr<int>> { co_return 3; };
-  EXPECT_EQ(RunOrThrow(loop_, value()), 3);
 }
 
 TEST_F(EventLoopTest, SleepTakesVirtualTimeOnly) {
