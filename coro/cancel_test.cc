@@ -1,4 +1,4 @@
-// WhenAny, Timeout and Scope::Cancel: which waits are asked, which have ended when the result
+// WhenAny, WithDeadline and Scope::Cancel: which waits are asked, which have ended when the result
 // comes, and that a task that was cancelled never runs again.
 
 #include <chrono>
@@ -249,10 +249,10 @@ TEST_F(CancelTest, WhenAnyWaitsForAnOperationOfALoser) {
   });
 }
 
-TEST_F(CancelTest, TimeoutCancelsAndSaysSo) {
+TEST_F(CancelTest, DeadlineCancelsAndSaysSo) {
   Run([&]() -> Task<> {
     const Time start = loop_.Now();
-    const absl::Status status = co_await Timeout(2ms, SleepForEver());
+    const absl::Status status = co_await WithDeadline(loop_.Now() + 2ms, SleepForEver());
     EXPECT_THAT(status, StatusIs(absl::StatusCode::kDeadlineExceeded));
     EXPECT_EQ(loop_.Now(), start + 2ms);
     EXPECT_EQ(alive_, 0);
@@ -262,21 +262,23 @@ TEST_F(CancelTest, TimeoutCancelsAndSaysSo) {
 
 TEST_F(CancelTest, TaskInTimeKeepsItsResultAndLeavesNoTimer) {
   Run([&]() -> Task<> {
-    const absl::StatusOr<int> value = co_await Timeout(2ms, ValueAfter(7, 1ms));
+    const absl::StatusOr<int> value = co_await WithDeadline(loop_.Now() + 2ms, ValueAfter(7, 1ms));
     EXPECT_THAT(value, IsOkAndHolds(7));
     EXPECT_TRUE(loop_.timers().empty());
-    const absl::StatusOr<int> at_once = co_await Timeout(0ns, ValueAfter(8, 0ns));
+    const absl::StatusOr<int> at_once = co_await WithDeadline(loop_.Now(), ValueAfter(8, 0ns));
     EXPECT_THAT(at_once, IsOkAndHolds(8));
   });
 }
 
-TEST_F(CancelTest, NestedTimeoutsTakeTheEarliest) {
+TEST_F(CancelTest, NestedDeadlinesTakeTheEarliest) {
   Run([&]() -> Task<> {
     const Time start = loop_.Now();
-    const absl::Status inner = co_await Timeout(5ms, Timeout(2ms, SleepForEver()));
+    const absl::Status inner =
+        co_await WithDeadline(loop_.Now() + 5ms, WithDeadline(loop_.Now() + 2ms, SleepForEver()));
     EXPECT_THAT(inner, StatusIs(absl::StatusCode::kDeadlineExceeded));
     EXPECT_EQ(loop_.Now(), start + 2ms);
-    const absl::Status outer = co_await Timeout(2ms, Timeout(5ms, SleepForEver()));
+    const absl::Status outer =
+        co_await WithDeadline(loop_.Now() + 2ms, WithDeadline(loop_.Now() + 5ms, SleepForEver()));
     EXPECT_THAT(outer, StatusIs(absl::StatusCode::kDeadlineExceeded));
     EXPECT_EQ(loop_.Now(), start + 4ms);
   });
@@ -285,7 +287,7 @@ TEST_F(CancelTest, NestedTimeoutsTakeTheEarliest) {
 // The task and the deadline in one turn: the task has finished in time.
 TEST_F(CancelTest, TaskThatEndsWithItsDeadlineIsInTime) {
   Run([&]() -> Task<> {
-    const absl::StatusOr<int> value = co_await Timeout(1ms, ValueAfter(7, 1ms));
+    const absl::StatusOr<int> value = co_await WithDeadline(loop_.Now() + 1ms, ValueAfter(7, 1ms));
     EXPECT_THAT(value, IsOkAndHolds(7));
   });
 }
@@ -400,7 +402,7 @@ TEST_F(CancelTest, CancellingReachesThroughJoinAndWhenAll) {
     };
     device.Spawn(complete());
     const Time start = loop_.Now();
-    const absl::Status status = co_await Timeout(1ms, work());
+    const absl::Status status = co_await WithDeadline(loop_.Now() + 1ms, work());
     EXPECT_THAT(status, StatusIs(absl::StatusCode::kDeadlineExceeded));
     EXPECT_EQ(loop_.Now(), start + 4ms);
     EXPECT_EQ(alive_, 0);
@@ -507,7 +509,7 @@ TEST_F(CancelTest, TasksThatLostDieAlsoWhereTheirRaceIsKept) {
       Task<std::variant<int, int>> any;
       Task<std::pair<std::size_t, int>> any_of_many;
       if (form == 0) {
-        timed = Timeout(1ms, forever(scope));
+        timed = WithDeadline(loop_.Now() + 1ms, forever(scope));
         const absl::StatusOr<int> late = co_await std::move(timed);
         EXPECT_THAT(late, StatusIs(absl::StatusCode::kDeadlineExceeded));
       } else if (form == 1) {
@@ -559,7 +561,8 @@ TEST_F(CancelTest, CancellingTheCancellerWaitsForTheSameOperation) {
     };
     device.Spawn(complete());
     const Time start = loop_.Now();
-    const absl::Status status = co_await Timeout(2ms, Timeout(1ms, Operate(true)));
+    const absl::Status status =
+        co_await WithDeadline(loop_.Now() + 2ms, WithDeadline(loop_.Now() + 1ms, Operate(true)));
     EXPECT_THAT(status, StatusIs(absl::StatusCode::kDeadlineExceeded));
     EXPECT_EQ(loop_.Now(), start + 9ms);
     const absl::Status joined8 = co_await device.Join();
@@ -605,12 +608,13 @@ TEST_F(CancelTest, DestroyingInsteadOfCancellingIsSafe) {
   });
 }
 
-TEST_F(CancelTest, FinishedTimeoutsRetainNothing) {
+TEST_F(CancelTest, DeadlinesThatDidNotComeRetainNothing) {
   Run([&]() -> Task<> {
     const std::size_t tasks = CountTasks().live;
     std::uint64_t frames_once_warm = 0;
     for (int i = 0; i < 1000; ++i) {
-      const absl::StatusOr<int> value = co_await Timeout(1h, ValueAfter(i, i % 2 == 0 ? 0ns : 1ns));
+      const absl::StatusOr<int> value =
+          co_await WithDeadline(loop_.Now() + 1h, ValueAfter(i, i % 2 == 0 ? 0ns : 1ns));
       EXPECT_THAT(value, IsOkAndHolds(i));
       if (i == 1) frames_once_warm = FramePool::counters().misses;
     }

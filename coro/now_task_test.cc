@@ -262,7 +262,7 @@ TEST_F(NowTaskTest, DestroyedWhenItIsReadyNeverRuns) {
 TEST_F(NowTaskTest, IsCancelledWithTheTaskThatAwaitsIt) {
   auto top = []() -> Task<> { co_await Nap(); };
   auto main = [&]() -> Task<absl::Status> {
-    co_return co_await Timeout(std::chrono::milliseconds(10), top());
+    co_return co_await WithDeadline(loop_.Now() + std::chrono::milliseconds(10), top());
   };
   EXPECT_EQ(loop_.Run(main()).code(), absl::StatusCode::kDeadlineExceeded);
   EXPECT_EQ(clock_.Now(), VirtualClock::kStart + std::chrono::milliseconds(10));

@@ -6,7 +6,7 @@
 //
 // All three are called and awaited inside a loop's Run. The timer of a sleep is in the coroutine's
 // frame: a coroutine that is destroyed while it sleeps leaves none behind. For a limit on the time
-// of something else use its deadline, or Timeout (timeout.h).
+// of something else use its deadline, or WithDeadline (timeout.h).
 
 #ifndef DRYDOCK_CORO_SLEEP_H_
 #define DRYDOCK_CORO_SLEEP_H_

@@ -1,6 +1,5 @@
 // A task with a limit on its time.
 //
-//   absl::StatusOr<Message> message = co_await coro::Timeout(10ms, Next());
 //   absl::Status status = co_await coro::WithDeadline(deadline, Transfer());
 //
 // When the deadline comes first, the task is cancelled (wait.h) and the result is
@@ -16,7 +15,6 @@
 #define DRYDOCK_CORO_TIMEOUT_H_
 
 #include <type_traits>
-#include <utility>
 
 #include "absl/status/status.h"
 #include "drydock/coro/cancel.h"
@@ -56,14 +54,6 @@ Task<typename internal::RunResult<T>::type> WithDeadline(Time deadline, Task<T> 
   } else {
     co_return Result(task.handle().promise().TakeValue());
   }
-}
-
-// The same; `limit` counts from the time of the turn in which it is called, and not from the
-// co_await. Less than zero counts as zero.
-template <typename T>
-Task<typename internal::RunResult<T>::type> Timeout(Duration limit, Task<T> task) {
-  const Time now = EventLoop::Current().Now();
-  return WithDeadline(limit > Duration::zero() ? After(now, limit) : now, std::move(task));
 }
 
 }  // namespace drydock::coro

@@ -76,6 +76,8 @@ class Stubborn final : public WaitNode, private TimerNode {
   Cancellation* cancellation_ = nullptr;
 };
 
+Time In(Duration delay) { return EventLoop::Current().Now() + delay; }
+
 class UntakenTest : public ::testing::Test {
  protected:
   UntakenTest() {
@@ -177,7 +179,7 @@ TEST_F(UntakenTest, CancelledJoinReportsWhatFailedBefore) {
       scope.Spawn(SleepFor(1h));
       co_return co_await scope.Join();
     };
-    const absl::Status status = co_await Timeout(2ms, work());
+    const absl::Status status = co_await WithDeadline(In(2ms), work());
     EXPECT_THAT(status, StatusIs(absl::StatusCode::kDeadlineExceeded));
   });
   EXPECT_THAT(report_, HasSubstr("UNAVAILABLE: real\n"));
@@ -189,7 +191,7 @@ TEST_F(UntakenTest, CancellingIsNoError) {
     {
       Scope scope;
       scope.Spawn(SleepFor(1h));
-      const absl::Status status = co_await Timeout(1ms, scope.Join());
+      const absl::Status status = co_await WithDeadline(In(1ms), scope.Join());
       EXPECT_THAT(status, StatusIs(absl::StatusCode::kDeadlineExceeded));
     }
     Scope scope;
@@ -223,10 +225,10 @@ TEST_F(UntakenTest, WhenAllThatIsDroppedReportsTheErrorsItHas) {
     std::vector<Task<absl::Status>> many;
     many.push_back(Fail(1ms, "one of a vector"));
     many.push_back(SleepFor(1h));
-    const auto first = co_await Timeout(2ms, WhenAll(std::move(many)));
+    const auto first = co_await WithDeadline(In(2ms), WhenAll(std::move(many)));
     EXPECT_THAT(first.status(), StatusIs(absl::StatusCode::kDeadlineExceeded));
     auto value = []() -> Task<absl::StatusOr<int>> { co_return absl::NotFoundError("one of two"); };
-    const auto second = co_await Timeout(2ms, WhenAll(value(), SleepFor(1h)));
+    const auto second = co_await WithDeadline(In(2ms), WhenAll(value(), SleepFor(1h)));
     EXPECT_THAT(second.status(), StatusIs(absl::StatusCode::kDeadlineExceeded));
   });
   EXPECT_THAT(report_,
@@ -256,14 +258,14 @@ TEST_F(UntakenTest, WhatARaceReturnsIsNotReported) {
     EXPECT_THAT(first.second, Not(IsOk()));
     const auto either = co_await WhenAny(Fail(1ms, "returned"), SleepFor(1h));
     EXPECT_EQ(either.index(), 0u);
-    const absl::Status in_time = co_await Timeout(2ms, Fail(1ms, "returned"));
+    const absl::Status in_time = co_await WithDeadline(In(2ms), Fail(1ms, "returned"));
     EXPECT_THAT(in_time, StatusIs(absl::StatusCode::kUnavailable, "returned"));
   });
   EXPECT_THAT(report_, IsEmpty());
 }
 
 // In one turn the task fails, its waiter is destroyed, and the deadline has come.
-TEST_F(UntakenTest, TimeoutThatIsDroppedReportsTheErrorOfItsTask) {
+TEST_F(UntakenTest, DeadlineThatIsDroppedReportsTheErrorOfItsTask) {
   Run([]() -> Task<> {
     Scope killers;
     std::optional<Scope> victims(std::in_place);
@@ -280,7 +282,7 @@ TEST_F(UntakenTest, TimeoutThatIsDroppedReportsTheErrorOfItsTask) {
       const auto [failed, spawned] = co_await WhenAll(Fail(1ms, "late"), spawn_killer());
       co_return failed;
     };
-    auto outer = [&]() -> Task<absl::Status> { co_return co_await Timeout(1ms, inner()); };
+    auto outer = [&]() -> Task<absl::Status> { co_return co_await WithDeadline(In(1ms), inner()); };
     victims->Spawn(outer());
     const absl::Status killed = co_await killers.Join();
     EXPECT_THAT(killed, IsOk());
@@ -322,9 +324,9 @@ TEST_F(UntakenTest, WhenAnyThatIsDroppedReportsTheErrorOfItsWinner) {
       both.push_back(Fail(1ms, "won"));
       co_return (co_await WhenAny(std::move(both))).second;
     };
-    const absl::Status status = co_await Timeout(2ms, race());
+    const absl::Status status = co_await WithDeadline(In(2ms), race());
     EXPECT_THAT(status, StatusIs(absl::StatusCode::kDeadlineExceeded));
-    const auto variant = co_await Timeout(2ms, WhenAny(operate(), Fail(1ms, "of two")));
+    const auto variant = co_await WithDeadline(In(2ms), WhenAny(operate(), Fail(1ms, "of two")));
     EXPECT_THAT(variant.status(), StatusIs(absl::StatusCode::kDeadlineExceeded));
   });
   EXPECT_THAT(report_, HasSubstr("UNAVAILABLE: won\n"));

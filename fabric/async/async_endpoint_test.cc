@@ -228,7 +228,8 @@ TEST_F(AsyncEndpointTest, WritesOfACancelledJoinAreOver) {
     auto main = [&]() -> coro::Task<void> {
       coro::Scope writes;
       writes.Spawn(write());
-      const absl::Status expired = co_await coro::Timeout(1us, writes.Join());
+      const absl::Status expired =
+          co_await coro::WithDeadline(nodes_.loop.Now() + 1us, writes.Join());
       EXPECT_THAT(expired, StatusIs(absl::StatusCode::kDeadlineExceeded));
       EXPECT_EQ(writes.running(), 0u);
       EXPECT_EQ(nodes_.a.dispatcher().slots().in_flight(), 0u);

@@ -115,7 +115,7 @@ class Life {
   Task<> Main(Way way) {
     std::optional<coro::Scope> scope(std::in_place);
     if (way == Way::kTimeOut) {
-      const absl::Status status = co_await coro::Timeout(cut_, Transfer());
+      const absl::Status status = co_await coro::WithDeadline(nodes_.loop.Now() + cut_, Transfer());
       given_up_ = true;
       EXPECT_EQ(status.ok(), finished_) << status;
     } else {

@@ -213,11 +213,11 @@ TEST_F(OrphanTest, WhatWasNeverPostedIsNotReported) {
 // time is no orphan.
 TEST_F(OrphanTest, CancelledOperationIsReportedWhereItDidNotEndInTime) {
   auto main = [&]() -> coro::Task<void> {
-    const absl::Status in_time = co_await coro::Timeout(1ns, Write());
+    const absl::Status in_time = co_await coro::WithDeadline(nodes_->loop.Now() + 1ns, Write());
     EXPECT_TRUE(absl::IsDeadlineExceeded(in_time));
     EXPECT_EQ(nodes_->a.dispatcher().slots().abandoned(), 0u);
     CutOff();
-    const absl::Status cut_off = co_await coro::Timeout(1ns, Write());
+    const absl::Status cut_off = co_await coro::WithDeadline(nodes_->loop.Now() + 1ns, Write());
     EXPECT_TRUE(absl::IsDeadlineExceeded(cut_off));
   };
   EXPECT_THAT(nodes_->loop.Run(main()), IsOk());

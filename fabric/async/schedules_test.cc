@@ -150,7 +150,7 @@ class Schedule {
       case 1:
         return Write(true);
       case 2:
-        return coro::Timeout(Delay(), Write(false));
+        return coro::WithDeadline(loop_.Now() + Delay(), Write(false));
       case 3:
         return WriteTwoAndCancel();
       case 4:
