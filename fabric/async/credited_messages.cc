@@ -5,7 +5,7 @@
 
 #include "drydock/coro/check.h"
 #include "drydock/coro/event_loop.h"
-#include "drydock/fabric/async/retry_policy.h"
+#include "drydock/fabric/async/may_have_had_effect.h"
 
 namespace drydock::fabric::async {
 namespace {
