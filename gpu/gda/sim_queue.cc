@@ -297,15 +297,6 @@ void SimQueue::LookAgain() {
   });
 }
 
-std::uint32_t SimQueue::WrittenPastDoorbell() const {
-  alignas(8) std::array<std::byte, sizeof(efa::WideWqe)> entry;
-  for (std::uint32_t i = 0; i < send_.ring.entry_count; ++i) {
-    Load(send_.announced + i, entry.data());
-    if (Decode(send_.announced + i, entry.data()) != efa::Malformed::kNone) return i;
-  }
-  return send_.ring.entry_count;
-}
-
 // ---- Completions ----
 
 bool SimQueue::DeliverCompletions() {

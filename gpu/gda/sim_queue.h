@@ -59,9 +59,6 @@ class SimQueue {
   // kind there were.
   const std::vector<QueueFault>& faults() const { return faults_; }
   std::uint64_t count(QueueFaultKind kind) const { return counts_[static_cast<std::size_t>(kind)]; }
-  // Entries that are written after the doorbell's last value: a device that waits has not rung for
-  // them, or not with the counter.
-  std::uint32_t WrittenPastDoorbell() const;
 
  private:
   // One ring that the device fills.
