@@ -29,8 +29,7 @@ std::string Words(const absl::Status& error) {
 }
 
 void Report(const std::string& who, const absl::Status& error) {
-  EventLoop::ReportHere(
-      absl::StrCat("an error that nobody took, of ", who, ": ", Words(error), "\n"));
+  EventLoop::ReportHere(absl::StrCat("no task took the error of ", who, ": ", Words(error), "\n"));
 }
 
 }  // namespace

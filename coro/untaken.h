@@ -2,7 +2,7 @@
 // reported. Scope, WhenAll, WhenAny and WithDeadline use this header. (An error inside of another
 // value that a task returns, as a vector or a Completion, is the program's.)
 //
-//   an error that nobody took, of Serve (server.cc:41) at line 52, spawned in Main (server.cc:88):
+//   no task took the error of Serve (server.cc:41) at line 52, spawned in Main (server.cc:88):
 //   UNAVAILABLE: peer is gone; then: out of memory; and 7 more
 
 #ifndef DRYDOCK_CORO_UNTAKEN_H_

@@ -102,11 +102,10 @@ TEST_F(UntakenTest, ScopeThatDiesReportsItsErrorWithTheTaskAndWhereItWasSpawned)
     scope.Spawn(Fail(1ms, "peer is gone"));
     co_await Sleep(2ms);
   });
-  EXPECT_THAT(
-      report_,
-      MatchesRegex("an error that nobody took, of Fail \\(untaken_test.cc:[0-9]+\\) at line "
-                   "[0-9]+, spawned in operator\\(\\) \\(untaken_test.cc:" +
-                   line + "\\): UNAVAILABLE: peer is gone\n"));
+  EXPECT_THAT(report_,
+              MatchesRegex("no task took the error of Fail \\(untaken_test.cc:[0-9]+\\) at line "
+                           "[0-9]+, spawned in operator\\(\\) \\(untaken_test.cc:" +
+                           line + "\\): UNAVAILABLE: peer is gone\n"));
 }
 
 TEST_F(UntakenTest, ErrorThatJoinReturnsIsNotReported) {
@@ -231,10 +230,9 @@ TEST_F(UntakenTest, WhenAllThatIsDroppedReportsTheErrorsItHas) {
     const auto second = co_await WithDeadline(In(2ms), WhenAll(value(), SleepFor(1h)));
     EXPECT_THAT(second.status(), StatusIs(absl::StatusCode::kDeadlineExceeded));
   });
-  EXPECT_THAT(report_,
-              MatchesRegex("an error that nobody took, of Fail [^\n]*: UNAVAILABLE: one of "
-                           "a vector\nan error that nobody took, of [^\n]*: NOT_FOUND: one "
-                           "of two\n"));
+  EXPECT_THAT(report_, MatchesRegex("no task took the error of Fail [^\n]*: UNAVAILABLE: one of "
+                                    "a vector\nno task took the error of [^\n]*: NOT_FOUND: one "
+                                    "of two\n"));
 }
 
 TEST_F(UntakenTest, WhenAllThatReturnsReportsNothing) {

@@ -16,18 +16,18 @@
 #include "drydock/apps/common/report/result_table.h"
 #include "drydock/coro/status_macros.h"
 
-ABSL_FLAG(std::string, profile, "small", "The machines: small, p5, p5en, ...");
-ABSL_FLAG(std::uint64_t, seed, 1, "What everything random is drawn from.");
+ABSL_FLAG(std::string, profile, "small", "The simulated machines: small, p5, p5en, ...");
+ABSL_FLAG(std::uint64_t, seed, 1, "Seed of everything random in the run.");
 ABSL_FLAG(std::uint64_t, clients, 4, "Machines that read and write, 1 to 31.");
-ABSL_FLAG(std::uint64_t, blocks, 64, "Blocks of 512 bytes, on both servers.");
+ABSL_FLAG(std::uint64_t, blocks, 64, "Blocks of 512 bytes, on both servers, 1 to 100000.");
 ABSL_FLAG(
     std::uint64_t, rounds, 4,
-    "How often every block is written, and read by every client. A run that takes more than 10 s "
-    "of simulated time is ended.");
+    "How often every block is written, and read by every client, 1 to 1000. A run that takes more "
+    "than 10 s of simulated time is ended.");
 ABSL_FLAG(std::uint64_t, window, 8, "Calls of a client under way, 1 to 32.");
 ABSL_FLAG(std::uint64_t, hedge_us, 80,
-          "Microseconds after which a read that has no answer asks the other "
-          "server as well.");
+          "Microseconds after which a read that has no answer asks the other server as well, at "
+          "most 1000000.");
 
 namespace drydock::apps::blocks {
 namespace {

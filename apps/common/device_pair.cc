@@ -19,8 +19,8 @@ ABSL_FLAG(std::string, ring, "mapped",
           "How the NIC's doorbell is rung: mapped (the device itself), record (the device writes "
           "the counter to memory, a thread of the host rings) or proxy (a thread of the host does "
           "it all).");
-ABSL_FLAG(std::string, profile, "p5", "Of the simulated machines.");
-ABSL_FLAG(std::uint64_t, seed, 1, "Of the simulated NICs, and of random data.");
+ABSL_FLAG(std::string, profile, "p5", "The simulated machines: p5, p5en, ...");
+ABSL_FLAG(std::uint64_t, seed, 1, "Seed of the simulated NICs, and of random data.");
 
 namespace drydock::apps {
 

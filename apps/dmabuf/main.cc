@@ -43,9 +43,10 @@ ABSL_FLAG(
 ABSL_FLAG(bool, bandwidth, false,
           "Instead of a transfer: time a simulated write of --bytes between two device buffers "
           "beside the device's own copy, in real time.");
-ABSL_FLAG(bool, kinds, false,
-          "Instead of a transfer: what registering hurts by, case by case, on the stand-in and on "
-          "--device, each beside the verdict that is expected.");
+ABSL_FLAG(
+    bool, kinds, false,
+    "Instead of a transfer: the difficult cases of registration (contexts of threads, segments, "
+    "freed memory, forks) on the stand-in and on --device, each beside the expected verdict.");
 ABSL_FLAG(drydock::apps::ByteSize, bytes, {std::uint64_t{256} << 20},
           "With --bandwidth: bytes of each write.");
 ABSL_FLAG(std::uint64_t, repeats, 20,

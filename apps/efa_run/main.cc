@@ -48,12 +48,12 @@ constexpr char kMoreHelp[] = R"(
   --delays=off     nothing takes the time that it takes on EFA (default on): for tests that only have to be fast
   --network=tcp://HOST:PORT   where computers meet: the first program on HOST serves there, until the last has left;
                    --network=tcp is the first host of Slurm's step, or that of Open MPI 4's mpirun
-  --key=FILE       who has it may join the network (default ~/.drydock-efa-key); HOST makes it where it is missing
+  --key=FILE       a program that has it may join the network (default ~/.drydock-efa-key); HOST makes it where it is missing
   --faults=FILE    a fault plan in JSON, for the NICs of this process
   --trace=FILE     writes what each process did to FILE, its process number before the extension, when it ends
   --findings=MODE  rules of EFA that the program breaks (docs/checks.md), a line each on standard error, with the calls that
-                   led there: report (default) says them; fail, too, and a process that would have ended with exit status 0
-                   ends with 1; off does not look
+                   led there: report (default) prints them; fail prints them, and a process that would have ended with exit
+                   status 0 ends with 1; off does not look
   --findings-file=FILE  writes those of each process to FILE, in JSON, its process number before the extension, when it ends
   --topology       hwloc shows the program the profile's machine instead of this one (HWLOC_XMLFILE): for plugins that
                    choose NICs by it; not for mpirun, which then finds none of its processors
@@ -69,9 +69,9 @@ constexpr char kMoreHelp[] = R"(
                    the run, the program or a library is another one
   --shrink=FILE    runs it with fewer and fewer faults and delays while it fails in the same way, tells what is left, and
                    writes it to --out=FILE (default: FILE.min); --picture=FILE draws it (SVG)
-  --patience=SECONDS  with --seeds, --replay and --shrink: of the machine's time, for one run (default 600); who is not over by
-                   then is ended, and fails
-  --limit=SECONDS  of virtual time (default 3600): who lives longer hangs, and ends with exit status 124
+  --patience=SECONDS  with --seeds, --replay and --shrink: the machine's time that one run may take (default 600); a run that
+                   takes longer is ended, and has failed
+  --limit=SECONDS  virtual time that a run may take (default 3600): one that takes longer hangs, and ends with exit status 124
   --quiet          does not say what is simulated
   --help           this
 

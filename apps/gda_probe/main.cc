@@ -36,8 +36,8 @@ ABSL_FLAG(std::string, device, "auto",
           "GPU or else host.");
 ABSL_FLAG(std::string, nic, "",
           "With libfabric: name of the NIC; empty means the first. With auto: no simulated one.");
-ABSL_FLAG(std::string, profile, "p5", "With sim: of the simulated machine.");
-ABSL_FLAG(std::uint64_t, seed, 1, "With sim.");
+ABSL_FLAG(std::string, profile, "p5", "With sim: the simulated machine: p5, p5en, ...");
+ABSL_FLAG(std::uint64_t, seed, 1, "With sim: seed of everything random in it.");
 
 namespace drydock::apps::gda_probe {
 namespace {

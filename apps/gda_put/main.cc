@@ -29,15 +29,15 @@
 ABSL_FLAG(std::string, kernel, "put",
           "put: one put that blocks. loop: one thread, --count writes. team: the threads of a "
           "block fill batches together. blocks: many blocks share the queue.");
-ABSL_FLAG(drydock::apps::ByteSize, bytes, {4096}, "Of each write; a multiple of 8.");
+ABSL_FLAG(drydock::apps::ByteSize, bytes, {4096}, "Bytes of each write; a multiple of 8.");
 ABSL_FLAG(std::uint64_t, count, 1000, "Writes, each to a different place; --kernel=put has one.");
 ABSL_FLAG(std::uint64_t, batch, 1,
           "With --kernel=loop: writes that are completed together before the next ones; 0: wait "
           "for completions only when the queue is full. A team has one for each thread, up to the "
           "NIC's batch limit.");
-ABSL_FLAG(std::uint64_t, blocks, 4, "With --kernel=blocks.");
+ABSL_FLAG(std::uint64_t, blocks, 4, "Blocks that share the queue, with --kernel=blocks.");
 ABSL_FLAG(std::uint64_t, threads, 0,
-          "Of each block, with --kernel=team or blocks; 0: 32, or 2 on the stand-in.");
+          "Threads of each block, with --kernel=team or blocks; 0: 32, or 2 on the stand-in.");
 ABSL_FLAG(std::string, memory, "device", "Where the data is: device or host.");
 
 namespace drydock::apps::gda_put {

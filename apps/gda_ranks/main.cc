@@ -31,15 +31,16 @@ ABSL_FLAG(std::string, device, "auto",
 ABSL_FLAG(std::uint64_t, gpus, 0, "The most GPUs, or stand-ins, to use; 0: all there are, or 2.");
 ABSL_FLAG(std::string, work, "all",
           "puts, signals, moe, pairs, or all: each on 1, 2, 4 ... GPUs, pairs on all.");
-ABSL_FLAG(std::uint64_t, tokens, 128, "Of each rank, with --work=moe.");
+ABSL_FLAG(std::uint64_t, tokens, 128, "Tokens of each rank, with --work=moe.");
 ABSL_FLAG(std::uint64_t, top_k, 4, "Experts of a token.");
-ABSL_FLAG(std::uint64_t, experts, 8, "Of each rank.");
-ABSL_FLAG(drydock::apps::ByteSize, bytes, {4096}, "Of a token; a multiple of 4.");
-ABSL_FLAG(std::uint64_t, rounds, 20, "Of dispatch and combine, each with other data.");
+ABSL_FLAG(std::uint64_t, experts, 8, "Experts of each rank, with --work=moe.");
+ABSL_FLAG(drydock::apps::ByteSize, bytes, {4096}, "Bytes of a token; a multiple of 4.");
+ABSL_FLAG(std::uint64_t, rounds, 20, "Rounds of dispatch and combine, each with other data.");
 ABSL_FLAG(std::uint64_t, count, 0,
           "Puts of each GPU, rounded up to whole batches; 0: 100000, or 2000 on stand-ins.");
-ABSL_FLAG(std::uint64_t, pair_bytes, 64 << 20, "Of a transfer between two GPUs; a power of two.");
-ABSL_FLAG(std::string, profile, "p5", "Of the simulated machines.");
+ABSL_FLAG(std::uint64_t, pair_bytes, 64 << 20,
+          "Bytes of a transfer between two GPUs; a power of two.");
+ABSL_FLAG(std::string, profile, "p5", "The simulated machines: p5, p5en, ...");
 
 namespace drydock::apps::gda_ranks {
 namespace {

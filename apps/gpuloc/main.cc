@@ -34,7 +34,8 @@ const Usage kUsage = {
         "recorded\n"
         "  gpuloc --topology=profile:p5 --json         a simulated p5.48xlarge, for a "
         "script\n"
-        "  gpuloc --topology=profile:p5 --svg >p5.svg  a drawing of it",
+        "  gpuloc --topology=profile:p5 --svg >p5.svg  a drawing of it\n"
+        "\nExit status: 0 shown, 1 it failed, 2 bad input.",
 };
 
 // Empty: the report for a person.

@@ -43,7 +43,8 @@ const Usage kUsage = {
         "  info --profile=p5                 a simulated p5.48xlarge, on both of its fabrics\n"
         "  info --profile=p5 --provider=efa  the same on one\n"
         "  info --profile=p5 --verbose       what fi_info -v prints there\n"
-        "  info --provider=tcp --json        a real provider, for a script",
+        "  info --provider=tcp --json        a real provider, for a script\n"
+        "\nExit status: 0 shown, 1 it failed, 2 bad input.",
 };
 
 // What was found, in the terms of both kinds of output.

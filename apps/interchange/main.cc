@@ -28,9 +28,9 @@
 #include "drydock/gpu/gda/launcher.h"
 #include "drydock/gpu/gda/sim_pair.h"
 
-ABSL_FLAG(drydock::apps::ByteSize, bytes, {1024}, "Of the message, 1 to 1073741824.");
-ABSL_FLAG(std::uint64_t, value, 42, "Of every byte, 0 to 255.");
-ABSL_FLAG(std::uint64_t, count, 1, "How often it is sent and verified.");
+ABSL_FLAG(drydock::apps::ByteSize, bytes, {1024}, "Bytes of the message, 1 to 1073741824.");
+ABSL_FLAG(std::uint64_t, value, 42, "Value of every byte, 0 to 255.");
+ABSL_FLAG(std::uint64_t, count, 1, "How often the message is sent and verified.");
 
 namespace drydock::apps::interchange {
 namespace {

@@ -28,13 +28,13 @@ ABSL_FLAG(bool, search, false,
           "Cliffs around the workload: what makes it far slower than its neighbours.");
 ABSL_FLAG(std::vector<std::string>, vary, {},
           "With --search, what may be different: page,window,route. Empty: everything.");
-ABSL_FLAG(std::uint64_t, seed, 1, "Of --search: the same seed has the same report.");
-ABSL_FLAG(std::uint64_t, budget, 40'000, "Of --search: so many workloads are predicted.");
+ABSL_FLAG(std::uint64_t, seed, 1, "With --search: its seed; the same seed has the same report.");
+ABSL_FLAG(std::uint64_t, budget, 40'000, "With --search: number of workloads that it predicts.");
 ABSL_FLAG(double, depth, 0.25,
-          "Of --search: a rate is a cliff that is so much less than a neighbour's; 0 to 1.");
+          "With --search: a rate is a cliff that is so much less than a neighbour's; 0 to 1.");
 ABSL_FLAG(double, times, 3,
-          "Of --search: a latency is a cliff that is so many times a neighbour's; above 1.");
-ABSL_FLAG(bool, confirm, true, "Of --search: each cliff is played on the simulator as well.");
+          "With --search: a latency is a cliff that is so many times a neighbour's; above 1.");
+ABSL_FLAG(bool, confirm, true, "With --search: each cliff is played on the simulator as well.");
 
 namespace drydock::apps::whatif {
 namespace {
@@ -54,7 +54,8 @@ const Usage kUsage = {
         "  whatif --threads=1 --burst=1               what one thread gets out of all of them\n"
         "  whatif --profile=p5en --sweep=size --svg=sizes.svg\n"
         "  whatif --steps                             how right all of this is\n"
-        "  whatif --search                            what makes all of this far slower",
+        "  whatif --search                            what makes all of this far slower\n"
+        "\nExit status: 0 predicted, 1 it failed, 2 bad input.",
 };
 
 // Prints it, and draws it. Returns the exit status.

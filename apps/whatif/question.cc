@@ -38,7 +38,7 @@ ABSL_FLAG(std::uint64_t, receivers, 0,
 ABSL_FLAG(std::uint64_t, burst, 16, "Pages that one post call takes.");
 ABSL_FLAG(std::uint64_t, pages, 0, "Pages in all, for the time that they take; 0: without end.");
 ABSL_FLAG(bool, pin, true, "Threads are pinned to the NUMA node of their NICs.");
-ABSL_FLAG(bool, far, false, "Where they are pinned, to another NUMA node than that of their NICs.");
+ABSL_FLAG(bool, far, false, "Threads that are pinned are on another NUMA node than their NICs.");
 ABSL_FLAG(bool, shard, true, "Each thread has state of its own.");
 ABSL_FLAG(bool, lazy, true, "Posts do not look for completions.");
 ABSL_FLAG(bool, warm, true, "All NICs have been in contact with their peers.");

@@ -66,9 +66,11 @@ coro::NowTask<absl::Status> Barrier::RunRound(std::size_t round, coro::Time dead
       endpoint_.ToStatus(written, absl::StrCat("tell member ", next, " of arrival ", generation_)));
   const bool told = co_await told_[round]->Reached(generation_, deadline);
   if (!told) {
-    co_return absl::DeadlineExceededError(absl::StrCat("arrive at a barrier the time ", generation_,
-                                                       ": round ", round, " of ", told_.size(),
-                                                       " heard of nobody in time"));
+    const std::size_t before =
+        (options_.self + options_.members - (std::size_t{1} << round)) % options_.members;
+    co_return absl::DeadlineExceededError(absl::StrCat(
+        "arrive at a barrier the time ", generation_, ": member ", before,
+        " did not tell of its arrival in time, in round ", round, " of ", told_.size()));
   }
   co_return absl::OkStatus();
 }

@@ -144,8 +144,8 @@ void EndpointWatch::OwnerGone(fabric::Context context) {
     Found(Check::kAwaiterLifetime, [&] {
       return absl::StrCat("the owner of the context of a ", std::string(fabric::Name(kind)), " of ",
                           posted->length, " bytes on queue pair ", queue_pair_.number,
-                          " was destroyed before the completion was read: it will go to nobody, "
-                          "or to whoever lives there next");
+                          " was destroyed before the completion was read: the completion goes to "
+                          "no owner, or to the next object at that address");
     });
   }
 }

@@ -44,7 +44,7 @@ absl::StatusOr<CalledRendezvous> TryOnce(const NetworkName& name, const std::str
   Stream stream(std::move(socket), kLongestOfHandshake, kMostUnsent);
   AwaitConnection(stream);
   stream.Receive();
-  if (stream.ended()) return absl::UnavailableError("nobody is there");
+  if (stream.ended()) return absl::UnavailableError("no server is there");
   // Not before the rendezvous answers: the process that begins the network may still be making the
   // key.
   ASSIGN_OR_RETURN(const Key key, ReadKey(key_file));
@@ -52,7 +52,7 @@ absl::StatusOr<CalledRendezvous> TryOnce(const NetworkName& name, const std::str
   stream.Say(caller.hello());
   std::span<const std::byte> challenge;
   if (!Await(stream, challenge, kAnswerTime)) {
-    return absl::UnavailableError("who is there is no rendezvous of efa-run");
+    return absl::UnavailableError("the server there is no rendezvous of efa-run");
   }
   const std::optional<Proof> proof = caller.Answer(challenge);
   if (!proof.has_value()) {

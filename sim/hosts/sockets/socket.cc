@@ -159,8 +159,9 @@ absl::StatusOr<Socket> Socket::Bind(const SocketAddress& address) {
   if (!socket.ok()) return socket;
   Set(socket->fd(), SOL_SOCKET, SO_REUSEADDR, 1);  // remains of the last socket do not matter
   if (bind(socket->fd(), address.get(), address.size()) == 0) return socket;
-  if (errno == EADDRINUSE) return absl::AlreadyExistsError("bind: somebody has the address");
-  if (errno == EADDRNOTAVAIL) return absl::OutOfRangeError("bind: no address of this computer");
+  if (errno == EADDRINUSE) return absl::AlreadyExistsError("bind: another socket has the address");
+  if (errno == EADDRNOTAVAIL)
+    return absl::OutOfRangeError("bind: this computer has no such address");
   return CallFailed("bind", errno);
 }
 
