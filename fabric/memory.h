@@ -108,6 +108,11 @@ class MemoryRegion : public Capable {
   }
   // The whole region.
   LocalBuffer Local() const { return Local(0, length_bytes()); }
+  // How peers name byte `offset`, which may lie outside of the region: its NIC refuses it then.
+  RemoteBuffer Remote(std::size_t offset) const {
+    const RemoteBuffer first = remote();
+    return RemoteBuffer{first.address + offset, first.key};
+  }
 };
 
 }  // namespace drydock::fabric

@@ -85,8 +85,7 @@ coro::Task<absl::StatusOr<coro::Duration>> Lane::WriteOneByOne() {
 // One page after the other, from and to the same place.
 coro::Task<absl::Status> Lane::WriteSome(std::uint64_t slot) {
   const BufferSlice page(source_, slot * load_.page_bytes, load_.page_bytes);
-  fabric::RemoteBuffer target = target_->region().remote();
-  target.address += slot * load_.page_bytes;
+  const fabric::RemoteBuffer target = target_->region().Remote(slot * load_.page_bytes);
   while (begun_ < load_.pages) {
     ++begun_;
     OperationOptions options;

@@ -50,11 +50,7 @@ struct Rail {
   fabric::LocalBuffer Local(std::size_t offset, std::size_t length) const {
     return region->Local(offset, length);
   }
-  fabric::RemoteBuffer Remote(std::size_t offset) const {
-    fabric::RemoteBuffer remote = region->remote();
-    remote.address += offset;
-    return remote;
-  }
+  fabric::RemoteBuffer Remote(std::size_t offset) const { return region->Remote(offset); }
 };
 
 // What it is: a machine of the trial's world, with memory and open NICs. Not thread-safe. Dies

@@ -26,9 +26,7 @@ Barrier::Barrier(AsyncEndpoint& endpoint, const BufferSlice& memory, const Barri
 
 RemoteBuffer Barrier::flag() const {
   MemoryRegion& region = flag_.buffer()->region();
-  RemoteBuffer remote = region.remote();
-  remote.address += static_cast<std::uint64_t>(flag_.local().data - region.data());
-  return remote;
+  return region.Remote(static_cast<std::size_t>(flag_.local().data - region.data()));
 }
 
 void Barrier::Connect(std::vector<BarrierMember> members) {

@@ -33,9 +33,7 @@ class HeldRegion final : public MemoryRegion {
   Access access() const override { return whole().access(); }
   std::uint64_t local_key() const override { return piece_.local().local_key; }
   RemoteBuffer remote() const override {
-    RemoteBuffer remote = whole().remote();
-    remote.address += static_cast<std::uint64_t>(data() - whole().data());
-    return remote;
+    return whole().Remote(static_cast<std::size_t>(data() - whole().data()));
   }
 
   // kUnimplemented: the rest of the buffer belongs to others.

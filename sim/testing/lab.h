@@ -97,11 +97,7 @@ struct Side {
   fabric::LocalBuffer Local(std::size_t offset, std::size_t length) const {
     return region->Local(offset, length);
   }
-  fabric::RemoteBuffer Remote(std::size_t offset) const {
-    fabric::RemoteBuffer remote = region->remote();
-    remote.address += offset;
-    return remote;
-  }
+  fabric::RemoteBuffer Remote(std::size_t offset) const { return region->Remote(offset); }
   // How this side names another one. REQUIRES: it inserted it.
   fabric::Peer PeerOf(const Side& other) const { return known.at(&other); }
   void Insert(const Side& other) { known[&other] = Must(peers->Insert(other.endpoint->address())); }

@@ -42,11 +42,7 @@ struct Side {
   fabric::LocalBuffer Local(std::size_t offset, std::size_t length) const {
     return region->Local(offset, length);
   }
-  fabric::RemoteBuffer Remote(std::size_t offset) const {
-    fabric::RemoteBuffer remote = region->remote();
-    remote.address += offset;
-    return remote;
-  }
+  fabric::RemoteBuffer Remote(std::size_t offset) const { return region->Remote(offset); }
 };
 
 // A fixture opens both sides before each test, unless the backend lacks what the behaviour needs

@@ -45,8 +45,7 @@ constexpr std::uint64_t ContentOf(std::size_t from, std::size_t to) { return fro
 coro::Task<absl::Status> WriteBlock(Members& members, std::size_t from, std::size_t to) {
   Member& member = members[from];
   const BufferSlice block(member.out, to * members.block_bytes, members.block_bytes);
-  fabric::RemoteBuffer target = members[to].in->region().remote();
-  target.address += from * members.block_bytes;
+  const fabric::RemoteBuffer target = members[to].in->region().Remote(from * members.block_bytes);
   fabric::async::OperationOptions options;
   options.immediate = kBlock;
   options.deadline = GiveUpTime();

@@ -63,8 +63,8 @@ coro::Task<absl::Status> Tell(Meeting& meeting, std::size_t from, std::size_t to
                               std::size_t step) {
   Member& member = meeting.members[from];
   const BufferSlice flag(member.flags_out, step * kFlagBytes, kFlagBytes);
-  fabric::RemoteBuffer target = meeting.members[to].flags_in->region().remote();
-  target.address += step * kFlagBytes;
+  const fabric::RemoteBuffer target =
+      meeting.members[to].flags_in->region().Remote(step * kFlagBytes);
   fabric::async::OperationOptions options;
   options.immediate = ImmediateOf(step);
   options.deadline = GiveUpTime();

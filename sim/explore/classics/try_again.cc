@@ -58,9 +58,8 @@ coro::Task<absl::Status> Copy(Trial& trial, Nodes& machines, Truth& truth) {
   ImmediateCounter arrived(machines[1]->dispatcher(), kBlock);
   std::vector<coro::Task<absl::Status>> writes;
   for (std::size_t i = 0; i < blocks; ++i) {
-    fabric::RemoteBuffer target = to->region().remote();
-    target.address += i * bytes;
-    writes.push_back(WriteBlock(*machines[0], BufferSlice(from, i * bytes, bytes), target));
+    writes.push_back(WriteBlock(*machines[0], BufferSlice(from, i * bytes, bytes),
+                                to->region().Remote(i * bytes)));
   }
   const std::vector<absl::Status> ends = co_await coro::WhenAll(std::move(writes));
   CO_RETURN_IF_ERROR(FirstError(ends));

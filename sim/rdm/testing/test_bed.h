@@ -42,11 +42,7 @@ struct Machine {
   fabric::LocalBuffer Local(std::size_t offset, std::size_t length) const {
     return region->Local(offset, length);
   }
-  fabric::RemoteBuffer Remote(std::size_t offset) const {
-    fabric::RemoteBuffer remote = region->remote();
-    remote.address += offset;
-    return remote;
-  }
+  fabric::RemoteBuffer Remote(std::size_t offset) const { return region->Remote(offset); }
   std::span<std::byte> Bytes(std::size_t offset, std::size_t length) {
     return std::span(memory).subspan(offset, length);
   }

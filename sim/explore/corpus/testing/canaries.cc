@@ -93,8 +93,7 @@ class Upload {
   coro::Task<absl::Status> WriteBlock(std::size_t block, fabric::async::RegisteredBuffer& target) {
     CO_ASSIGN_OR_RETURN(BufferRef source, NewBuffer(block));
     recovery_ = {};
-    fabric::RemoteBuffer remote = target.region().remote();
-    remote.address += block * kBlockBytes;
+    const fabric::RemoteBuffer remote = target.region().Remote(block * kBlockBytes);
     for (;;) {
       const auto immediate = static_cast<std::uint32_t>(0x100 + block * 16) +
                              static_cast<std::uint32_t>(recovery_.failures);
