@@ -98,8 +98,7 @@ sim::explore::Outcome RunOnNodes(sim::explore::Trial& trial, Twin twin, std::siz
   Truth truth;
   Scene scene{trial, *nodes, truth, twin};
   const absl::Status status = loop.Run(program(scene));
-  return truth.wrong().empty() ? sim::explore::Outcome::Of(status)
-                               : sim::explore::Outcome::WrongData(truth.wrong());
+  return truth.OutcomeOf(status);
 }
 
 }  // namespace drydock::museum

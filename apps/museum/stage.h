@@ -25,6 +25,7 @@
 #include "drydock/fabric/fabric.h"
 #include "drydock/sim/explore/nodes.h"
 #include "drydock/sim/explore/scenario.h"
+#include "drydock/sim/explore/truth.h"
 #include "drydock/sim/profile/profile.h"
 #include "drydock/sim/world/world.h"
 
@@ -101,23 +102,13 @@ bool LetTimePass(sim::explore::Trial& trial);
 // A failed completion in one line.
 absl::Status Failed(Rail& rail, const fabric::Completion& completion, absl::string_view what);
 
+using sim::explore::Truth;
+
 // Every block of bytes has a key of its own.
 using coro::FillKeyed;
 using coro::HoldsKeyed;
 
-// What a program of coroutines must not be wrong about: kept beside it, where no fault reaches.
-class Truth {
- public:
-  void Wrong(std::string what) {
-    if (wrong_.empty()) wrong_ = std::move(what);
-  }
-  const std::string& wrong() const { return wrong_; }
-
- private:
-  std::string wrong_;
-};
-
-// What such a program is given. A value; the coroutine keeps a reference.
+// What a program of coroutines is given. A value; the coroutine keeps a reference.
 struct Scene {
   sim::explore::Trial& trial;
   sim::explore::Nodes& nodes;

@@ -14,7 +14,7 @@ Outcome RunProgram(Trial& trial, std::size_t count,
   Truth truth;
   const absl::Status status = loop.Run(program(trial, *machines, truth));
   fabric::coverage::Sometimes("classic: the program gave up", !status.ok());
-  return truth.wrong().empty() ? Outcome::Of(status) : Outcome::WrongData(truth.wrong());
+  return truth.OutcomeOf(status);
 }
 
 absl::Status FirstError(const std::vector<absl::Status>& statuses) {

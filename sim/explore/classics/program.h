@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <memory>
 #include <span>
-#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -18,21 +17,9 @@
 #include "drydock/coro/time.h"
 #include "drydock/sim/explore/nodes.h"
 #include "drydock/sim/explore/scenario.h"
+#include "drydock/sim/explore/truth.h"
 
 namespace drydock::sim::explore {
-
-// The data that the programs must get right: kept beside them, where no fault reaches it.
-class Truth {
- public:
-  // Data that a program was about to use is wrong.
-  void Wrong(std::string what) {
-    if (wrong_.empty()) wrong_ = std::move(what);
-  }
-  const std::string& wrong() const { return wrong_; }  // empty: nothing was
-
- private:
-  std::string wrong_;
-};
 
 // Opens `count` machines and runs `program` on them. It keeps references to its arguments.
 Outcome RunProgram(Trial& trial, std::size_t count,

@@ -104,8 +104,9 @@ class TryAgainScenario final : public Scenario {
       const absl::Status status = Attempt(trial, loop, truth);
       fabric::coverage::Sometimes("try-again: not the first attempt",
                                   pause > kFirstPause && status.ok());
-      if (!truth.wrong().empty()) return Outcome::WrongData(truth.wrong());
-      if (status.ok() || loop.Now() >= deadline) return Outcome::Of(status);
+      if (!truth.wrong().empty() || status.ok() || loop.Now() >= deadline) {
+        return truth.OutcomeOf(status);
+      }
       if (const absl::Status slept = loop.Run(Pause(pause)); !slept.ok()) return Outcome::Of(slept);
     }
   }
