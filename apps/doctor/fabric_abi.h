@@ -1,6 +1,6 @@
 // The beginnings of the structures that fi_getinfo returns, as ofiwg/libfabric
 // include/rdma/fabric.h has had them since 1.0: what doctor reads of a libfabric that it was not
-// built with. Where the header is there, probes_test compares the two.
+// built with. Where the header is there, program_test compares the two.
 
 #ifndef DRYDOCK_APPS_DOCTOR_FABRIC_ABI_H_
 #define DRYDOCK_APPS_DOCTOR_FABRIC_ABI_H_

@@ -154,7 +154,7 @@ TEST(WriteProgramTest, SoftwareWritesWhereTheNicCannot) {
   EXPECT_THAT(After(end, "fabric"), HasSubstr("efa over simulated EFA"));
 }
 
-// Exit status 1, and how many pages are wrong and which. (Some seed shows it: simulated_run_test.)
+// Exit status 1, and how many pages are wrong and which. (Some seed shows it: sides_test.)
 TEST(WriteProgramTest, WrongDataFails) {
   for (int seed = 1; seed <= 100; ++seed) {
     const std::string flag = "--seed=" + std::to_string(seed);

@@ -31,9 +31,8 @@ enum class Check : std::uint8_t {
   // and nothing else writes the bytes that it writes (fi_rma(3), fi_msg(3): the buffer belongs to
   // the provider until then).
   kBufferRace,
-  // A write's immediate is reported when all of its bytes are in memory (fi_cq(3),
-  // FI_REMOTE_CQ_DATA
-  // of fi_rma(3)). Holds the simulator to its word.
+  // A write's immediate is reported when all of its bytes are in memory (fi_cq(3);
+  // FI_REMOTE_CQ_DATA of fi_rma(3)). Holds the simulator to its word.
   kImmediateVisibility,
   // A registration is closed when every request that names it has ended, here and at the peers
   // (ofiwg/libfabric fabtests/prov/efa/src, mr_abort: those that meet a closed one fail).

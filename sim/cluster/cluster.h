@@ -25,7 +25,7 @@ namespace drydock::sim {
 
 struct ClusterOptions {
   std::uint64_t seed = 1;              // everything random is drawn from it
-  std::string_view profile = "small";  // the kind of machine, of sim/profile.h
+  std::string_view profile = "small";  // the kind of machine, of sim/profile/profile.h
 };
 
 // What it is: a world in virtual time, a loop on its clock, and a node on NIC 0 of each machine.

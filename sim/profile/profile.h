@@ -190,7 +190,7 @@ struct Profile {
   coro::Duration post_cost{};      // per work request
   coro::Duration doorbell_cost{};  // per post call
   coro::Duration poll_cost{};      // per read of a completion queue, empty or not
-  HostCosts host;                  // beside these, for programs with threads (host/processors.h)
+  HostCosts host;                  // beside these, with threads (sim/machine/processors.h)
 
   // --- For predictions only (sim/model) ---
   double host_memory_gbytes_per_s = 0;  // GB/s of all NICs from host to host memory; 0: not told

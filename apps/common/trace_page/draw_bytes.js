@@ -1,7 +1,6 @@
 // A region's lane: time from left to right, its bytes (or those that were written, where they are
-// few) from top (the first) to bottom (the
-// last). A mark is a placement; the pale area at its right are the bytes that have been there
-// since.
+// few) from top (the first) to bottom (the last). A mark is a placement; the pale area at its right
+// are the bytes that have been there since.
 
 const OPERATION_COLOURS = ['place', 'packet', 'post', 'completion', 'resume', 'object'];
 

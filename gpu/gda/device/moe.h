@@ -1,10 +1,10 @@
 // Mixture of experts: tokens go to the experts that were chosen for them, and come back; as one
 // kernel each way, between any ranks.
 //
-//   dispatch   every rank puts its table of choices to all       signal kTable: the table is there
-//              and each token to its top_k experts' ranks        signal kToken: one token is there
+//   dispatch   every rank puts its table of choices to all    signal kMoeTable: the table is there
+//              and each token to its top_k experts' ranks     signal kMoeToken: one token is there
 //              then waits for the tables, reads from them how many tokens come, and waits for those
-//   combine    every rank runs its experts on what came, puts the answers back     signal kAnswer
+//   combine    every rank runs its experts on what came, puts the answers back  signal kMoeAnswer
 //              waits for as many as it sent, and sums them up, by weight
 //
 // Nothing here needs an order that EFA does not promise. How many tokens a rank gets is said by a
@@ -65,7 +65,7 @@ struct MoeLayout {
 
 // What the blocks of a rank share. In memory of the device, zero at first; one for all rounds.
 struct MoeState {
-  std::uint32_t met = 0;                   // of GridBarrier: workers, ever
+  std::uint32_t met = 0;                   // workers that have come to Meet, ever
   std::uint32_t failed = 0;                // an Outcome
   std::uint32_t expected[kMaxRanks] = {};  // tokens, or answers, of this round
 };

@@ -4,7 +4,7 @@
 //   rank r ── queue q ──────► queue q of every other rank: its own address handle and number each
 //          ── window ───────► registered once; offsets in it are what puts and gets name
 //          ── PortState ────► what came, and how far everybody is: memory of the device
-//          ── PortErrors ───► the first failure, in memory of the host
+//          ── PortError ────► the first failure, in memory of the host
 
 #ifndef DRYDOCK_GPU_GDA_DEVICE_VIEWS_H_
 #define DRYDOCK_GPU_GDA_DEVICE_VIEWS_H_

@@ -3,7 +3,7 @@
 //
 //   device                         memory of the host                  thread (../proxy_server.h)
 //   Submit: command, number last ──► commands[number % entries]    ───► takes, posts
-//   WaitFor, Quiet               ◄── done[number % entries], counts ◄── its completions
+//   HasEnded, IsQuiet            ◄── done[number % entries], counts ◄── its completions
 //
 // Numbers run from 1 on and never stop; 0 is no command's.
 
