@@ -14,8 +14,8 @@
 ABSL_FLAG(drydock::apps::OptionalText, metrics, {},
           "Alone: at the end, print what the NICs have counted, under the names of EFA's hardware "
           "counters. all: also what is 0. FILE.prom, FILE.json: write it there, for Prometheus or "
-          "for a script (docs/metrics.md). Of several ranks of a launcher, each writes "
-          "FILE.rank0.prom, FILE.rank1.prom, ...");
+          "for a script (docs/metrics.md). Where a launcher (srun, mpirun) starts several "
+          "processes, each writes a file of its own: FILE.rank0.prom, FILE.rank1.prom, ...");
 
 namespace drydock::apps {
 

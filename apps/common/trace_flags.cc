@@ -17,8 +17,8 @@
 ABSL_FLAG(std::string, trace, "",
           "Write what happened to this file: posts, packets, placements, completions, resumes, "
           "faults and checks, with arrows along each operation. FILE.html: a page that draws it. "
-          "Otherwise JSON, for ui.perfetto.dev. Of several ranks of a launcher, each writes "
-          "FILE.rank0.html, FILE.rank1.html, ...");
+          "Otherwise JSON, for ui.perfetto.dev. Where a launcher (srun, mpirun) starts several "
+          "processes, each writes a file of its own: FILE.rank0.html, FILE.rank1.html, ...");
 
 ABSL_FLAG(
     std::string, trace_data, "",

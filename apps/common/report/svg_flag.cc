@@ -8,8 +8,8 @@
 
 ABSL_FLAG(
     std::string, svg, "",
-    "Also draw charts, into this file. Of several ranks of a launcher, each that has a result "
-    "writes FILE.rank0.svg, FILE.rank1.svg, ...");
+    "Also draw charts, into this file. Where a launcher (srun, mpirun) starts several processes, "
+    "each that has a result writes a file of its own: FILE.rank0.svg, FILE.rank1.svg, ...");
 
 namespace drydock::apps {
 
