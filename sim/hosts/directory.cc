@@ -1,5 +1,6 @@
 #include "drydock/sim/hosts/directory.h"
 
+#include <arpa/inet.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -9,7 +10,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <fstream>
 #include <map>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -17,6 +20,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "drydock/sim/efa_address.h"
+#include "drydock/sim/hosts/gid.h"
 #include "drydock/sim/random.h"
 
 namespace drydock::sim {
@@ -302,6 +307,45 @@ void RemoveIfDead(const std::string& network, const std::vector<std::string>& fi
   close(fd);  // with the lock
 }
 
+bool HasMachines(const std::string& network) {
+  const int fd = open(absl::StrCat(kSharedFolder, network).c_str(),
+                      O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (fd < 0) return errno != ENOENT;
+  const bool has = IsLockedByOthers(fd, 0, static_cast<off_t>(kMachines));
+  close(fd);
+  return has;
+}
+
+// The network of a file of the provider's; absent: it is no such file.
+std::optional<std::uint64_t> FabricOfProviderFile(const std::string& file) {
+  const std::size_t end = file.find('_');
+  unsigned numbers[3] = {};
+  int length = 0;
+  if (end == std::string::npos ||
+      std::sscanf(file.c_str() + end, "_%x_%x_%x%n", &numbers[0], &numbers[1], &numbers[2],
+                  &length) != 3 ||
+      end + static_cast<std::size_t>(length) != file.size()) {
+    return std::nullopt;
+  }
+  Gid gid{};
+  if (inet_pton(AF_INET6, file.substr(0, end).c_str(), gid.data()) != 1) return std::nullopt;
+  return FabricOf(gid);
+}
+
+// A machine in virtual time is in no network, and one of several computers in a network of another
+// name: so the process whose number the file has near its beginning is looked at, too (libfabric
+// prov/shm/src/smr_util.h, smr_region). One that has not written it yet is alive.
+bool IsUsedByItsProcess(const std::string& path, int fd) {
+  std::int32_t pid = 0;
+  constexpr off_t kPidAt = 4;
+  if (pread(fd, &pid, sizeof pid, kPidAt) != sizeof pid || pid == 0) return true;
+  std::ifstream maps(absl::StrCat("/proc/", pid, "/maps"));
+  for (std::string line; std::getline(maps, line);) {
+    if (absl::EndsWith(line, path)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 void RemoveDeadNetworks(const std::string& prefix) {
@@ -314,6 +358,22 @@ void RemoveDeadNetworks(const std::string& prefix) {
   }
   closedir(folder);
   for (const auto& [network, of_it] : files) RemoveIfDead(network, of_it);
+}
+
+void RemoveDeadProviderFiles() {
+  DIR* folder = opendir(kSharedFolder);
+  if (folder == nullptr) return;
+  while (const dirent* entry = readdir(folder)) {
+    const std::string file(entry->d_name);
+    const std::optional<std::uint64_t> fabric = FabricOfProviderFile(file);
+    if (!fabric.has_value() || HasMachines(FabricFileName(*fabric))) continue;
+    const std::string path = absl::StrCat(kSharedFolder, file);
+    const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (fd < 0) continue;
+    if (IsOurs(fd) && !IsUsedByItsProcess(path, fd)) SharedFile::Unlink(file);
+    close(fd);
+  }
+  closedir(folder);
 }
 
 }  // namespace drydock::sim

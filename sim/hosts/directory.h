@@ -124,6 +124,12 @@ class Directory {
 // join a network of that name again.
 void RemoveDeadNetworks(const std::string& prefix);
 
+// Removes the files of 16 MiB that libfabric's provider efa makes in shared memory, one for each
+// endpoint ("fe80::3272:5598:aced:0_0000_2ee17a9b_0000": the GID, queue pair, qkey, user), and that
+// a killed process leaves: those of this user, with a GID of a network that no process is in, which
+// the process that made them does not use any more.
+void RemoveDeadProviderFiles();
+
 }  // namespace drydock::sim
 
 #endif  // DRYDOCK_SIM_HOSTS_DIRECTORY_H_

@@ -1,5 +1,6 @@
 #include "drydock/sim/hosts/directory.h"
 
+#include <arpa/inet.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -18,6 +19,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "drydock/sim/efa_address.h"
+#include "drydock/sim/hosts/gid.h"
 #include "drydock/sim/testing/unique_name.h"
 #include "gtest/gtest.h"
 
@@ -172,6 +175,53 @@ TEST_F(DirectoryTest, NetworksOfTheDeadAreSwept) {
   EXPECT_EQ(left, (std::vector<std::string>{prefix + "00000000aa", ring, prefix + "00000000dd"}));
   unlink(open_to_all.c_str());
   SharedFile::Unlink(ring);
+}
+
+// What libfabric's provider leaves, of a killed process: it goes with the network in its name.
+TEST_F(DirectoryTest, TheProvidersFilesOfTheDeadAreSwept) {
+  const std::uint64_t dead = FabricNumber(name_, 1);
+  const std::uint64_t living = FabricNumber(name_, 2);
+  const auto machine = Directory::Join(FabricFileName(living), kTerms);
+  ASSERT_TRUE(machine.ok()) << machine.status();
+  (*machine)->Announce();
+  const pid_t gone = fork();
+  if (gone == 0) _exit(0);
+  ASSERT_EQ(waitpid(gone, nullptr, 0), gone);
+
+  std::vector<SharedFile> files;
+  const auto make = [&](const Gid& gid, const char* rest, std::int32_t pid) {
+    char text[INET6_ADDRSTRLEN] = {};
+    inet_ntop(AF_INET6, gid.data(), text, sizeof text);
+    const std::string name = absl::StrCat(text, rest);
+    auto file = SharedFile::Make(name, 4096);
+    EXPECT_TRUE(file.ok()) << file.status();
+    if (file.ok()) {
+      *reinterpret_cast<std::int32_t*>(file->data() + 4) = pid;
+      files.push_back(*std::move(file));
+    }
+    return name;
+  };
+  const NicPlace first{.machine = 1, .nic = 0};
+  const std::string of_the_dead = make(GidOf(dead, first), "_0000_2ee17a9b_0000", gone);
+  const std::string of_a_later_process = make(GidOf(dead, first), "_0001_2ee17a9b_0000", 1);
+  const std::string of_the_living = make(GidOf(living, first), "_0000_2ee17a9b_0000", gone);
+  const std::string in_use = make(GidOf(dead, first), "_0002_2ee17a9b_0000", getpid());
+  const std::string unfinished = make(GidOf(dead, first), "_0003_2ee17a9b_0000", 0);
+  const std::string another_name = make(GidOf(dead, first), "_0000_2ee17a9b_0000.log", gone);
+  Gid hardware = GidOf(dead, first);
+  hardware[13] = 0xfe;
+  const std::string of_hardware = make(hardware, "_0000_2ee17a9b_0000", gone);
+
+  RemoveDeadProviderFiles();
+  const auto is_there = [](const std::string& name) {
+    return access(absl::StrCat(kSharedFolder, name).c_str(), F_OK) == 0;
+  };
+  EXPECT_FALSE(is_there(of_the_dead));
+  EXPECT_FALSE(is_there(of_a_later_process));
+  for (const std::string& name : {of_the_living, in_use, unfinished, another_name, of_hardware}) {
+    EXPECT_TRUE(is_there(name)) << name;
+    SharedFile::Unlink(name);
+  }
 }
 
 TEST_F(DirectoryTest, AChildDoesNotOwnTheSlotOfItsParent) {

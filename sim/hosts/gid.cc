@@ -42,6 +42,13 @@ Gid GidOf(std::uint64_t fabric, NicPlace place) {
   return gid;
 }
 
+std::optional<std::uint64_t> FabricOf(const Gid& gid) {
+  std::uint64_t fabric = 0;
+  for (std::size_t i = 0; i < kFabricBytes; ++i) fabric = fabric << 8 | gid[kFabricAt + i];
+  if (!PlaceOf(fabric, gid).has_value()) return std::nullopt;
+  return fabric;
+}
+
 std::optional<NicPlace> PlaceOf(std::uint64_t fabric, const Gid& gid) {
   const NicPlace place{.machine = gid[kMachineAt], .nic = gid[kNicAt]};
   if (gid != GidOf(fabric, place)) return std::nullopt;

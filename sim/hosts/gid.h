@@ -30,6 +30,8 @@ struct NicPlace {
 };
 
 Gid GidOf(std::uint64_t fabric, NicPlace place);
+// The network that a GID of GidOf names. Absent: it is of none.
+std::optional<std::uint64_t> FabricOf(const Gid& gid);
 // Absent: a GID of another network, or of none.
 std::optional<NicPlace> PlaceOf(std::uint64_t fabric, const Gid& gid);
 

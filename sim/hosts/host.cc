@@ -386,6 +386,7 @@ absl::StatusOr<std::unique_ptr<Host>> Host::Join(const HostOptions& options) {
     absl::StatusOr<std::unique_ptr<Directory>> directory = Directory::Join(files, terms, place);
     if (directory.ok()) {
       RemoveDeadNetworks(FabricFilePrefix());
+      RemoveDeadProviderFiles();
       return std::unique_ptr<Host>(new Host(
           std::make_unique<Networked>(options, fabric, std::move(far), *std::move(directory))));
     }
