@@ -56,26 +56,37 @@ QueuePair::Doorbells& QueuePair::MapRings() {
   doorbells_ = std::make_unique<Doorbells>();
   RestartDoorbells();
   watch_ = owner_.host->Watch([this] { return TakeDoorbells(); });
-  TellMapped(*this);
   return *doorbells_;
 }
 
 void QueuePair::RestartDoorbells() {
   const std::uint32_t sends = send_producer_.posted() & 0xFFFF;
   const std::uint32_t receives = receive_producer_.posted() & 0xFFFF;
-  rung_sends_ = {.seen = sends, .announced = sends};
-  rung_receives_ = {.seen = receives, .announced = receives};
+  rung_sends_.Restart(sends);
+  rung_receives_.Restart(receives);
   doorbells_->send = sends;
   doorbells_->receive = receives;
 }
 
+// Before the device does anything of it: the checks do not know these requests.
+void QueuePair::NoteMoved(RungBell& bell, std::uint32_t value) {
+  if (value == bell.seen || bell.moved) return;
+  const bool first = !driven();
+  bell.moved = true;
+  if (first) TellMapped(*this);
+}
+
 bool QueuePair::TakeDoorbells() {
+  const std::uint32_t send = Load(doorbells_->send);
+  const std::uint32_t receive = Load(doorbells_->receive);
+  NoteMoved(rung_sends_, send);
+  NoteMoved(rung_receives_, receive);
   const bool sends =
-      Take(Load(doorbells_->send), rung_sends_, device_.send.entries(), device_.send.max_batch(),
+      Take(send, rung_sends_, device_.send.entries(), device_.send.max_batch(),
            [this](std::uint32_t counter) { owner_.nic->RingSend(device_, counter); });
   const std::uint32_t descriptors = device_.receive.descriptors();
   const bool receives =
-      Take(Load(doorbells_->receive), rung_receives_, descriptors, descriptors,
+      Take(receive, rung_receives_, descriptors, descriptors,
            [this](std::uint32_t counter) { owner_.nic->RingReceive(device_, counter); });
   return sends || receives;
 }

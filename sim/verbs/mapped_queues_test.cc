@@ -141,20 +141,44 @@ TEST(MappedQueuesTest, NonsenseInADoorbellIsRefusedAndTheNextOneTaken) {
   for (std::uint32_t i = 0; i < count; ++i) EXPECT_TRUE(sent.Wait().has_value()) << i;
 }
 
-// As on the device, the program alone posts there: our own functions would not know where.
-TEST(MappedQueuesTest, OrdinaryPostsAreRefusedAndPollsTellTheProgramsNumbers) {
+// The query copies addresses and no more: programs ask, and post by calls all the same.
+TEST(MappedQueuesTest, OrdinaryPostsWorkUntilTheProgramRings) {
+  End a({.nic = 0});
+  End b({.nic = 1});
+  MappedRings from(a);
+  MappedRings to(b);
+  for (std::uint64_t i = 0; i < 40; ++i) {
+    ASSERT_EQ(b.Receive(1000 + i, {b.Segment(0, 64)}), 0) << i;
+    ASSERT_EQ(a.Send(b, 2000 + i, {a.Segment(0, 8)}), 0) << i;
+    EXPECT_EQ(Await(a.send_queue).wr_id, 2000 + i);
+    EXPECT_EQ(Await(b.receive_queue).wr_id, 1000 + i);
+  }
+  // The program goes on where the calls have ended: only the queue that it rings is its own.
+  for (int i = 0; i < 40; ++i) from.SkipSend();
+  ASSERT_EQ(b.Receive(3, {b.Segment(0, 64)}), 0);
+  from.WriteSend(b, 4, efa::Operation::kSend, 0, 8);
+  from.RingSends();
+  EXPECT_EQ(Await(a.send_queue).wr_id, 4u);
+  EXPECT_EQ(Await(b.receive_queue).wr_id, 3u);
+  EXPECT_EQ(a.Send(b, 5, {a.Segment(0, 8)}), EINVAL);
+  EXPECT_EQ(a.Receive(5, {a.Segment(0, 8)}), 0);
+}
+
+// Our own functions would not know where the program's entries end.
+TEST(MappedQueuesTest, OrdinaryPostsAreRefusedAfterTheProgramRangAndPollsTellItsNumbers) {
   End a({.nic = 0, .unsolicited = true});
   End b({.nic = 1, .unsolicited = true});
   a.HandleOf(b);
   b.HandleOf(a);
   MappedRings from(a);
-  EXPECT_EQ(a.Send(b, 1, {a.Segment(0, 8)}), EINVAL);
-  EXPECT_EQ(a.Receive(1, {a.Segment(0, 8)}), EINVAL);
+  from.Receive(78, 0, 8);
   from.WriteSend(b, 77, efa::Operation::kWrite, 0, 8);
   from.RingSends();
   const Entry entry = Await(a.send_queue);  // a queue that was not mapped
   EXPECT_EQ(entry.status, IBV_WC_SUCCESS);
   EXPECT_EQ(entry.wr_id, 77u);
+  EXPECT_EQ(a.Send(b, 1, {a.Segment(0, 8)}), EINVAL);
+  EXPECT_EQ(a.Receive(1, {a.Segment(0, 8)}), EINVAL);
 }
 
 TEST(MappedQueuesTest, ArmedDoorbellRaisesAnEvent) {

@@ -20,6 +20,10 @@ namespace efa = fabric::efa_queue;
 namespace {
 
 constexpr char kOnlyUd[] = "ibv_create_qp: EFA has the types UD, and SRD by efadv_create_qp_ex";
+// rdma-core providers/efa/verbs.c would write over the program's entries.
+constexpr char kDriven[] =
+    "ibv_post_send, ibv_post_recv: the program has rung this queue's doorbell itself, so it alone "
+    "posts there (efadv_query_qp_wqs)";
 constexpr std::uint64_t kDatagramOps = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM;
 
 std::uint64_t OpsOf(const DeviceAttributes& device, bool datagram) {
@@ -169,7 +173,8 @@ QueuePair::QueuePair(Context& owner, sim::QueuePair& device_pair, const ibv_qp_i
 // ---- Posting ----
 
 int QueuePair::CheckSend(unsigned flags) const {
-  const bool ready = !mapped() && (qp_base.state == IBV_QPS_RTS || qp_base.state == IBV_QPS_SQD);
+  if (rung_sends_.moved) return Refuse(kDriven, EINVAL);
+  const bool ready = qp_base.state == IBV_QPS_RTS || qp_base.state == IBV_QPS_SQD;
   const bool signalled = all_signalled_ || (flags & IBV_SEND_SIGNALED) != 0;
   const bool known = (flags & ~(IBV_SEND_SIGNALED | IBV_SEND_INLINE)) == 0;
   return ready && signalled && known ? 0 : EINVAL;
@@ -193,8 +198,9 @@ int QueuePair::PostSend(BuiltWork& made) {
 }
 
 int QueuePair::PostReceive(const ibv_recv_wr& request) {
+  if (rung_receives_.moved) return Refuse(kDriven, EINVAL);
   const auto segments = static_cast<std::uint32_t>(std::max(request.num_sge, 0));
-  const bool able = !mapped() && qp_base.state != IBV_QPS_RESET && qp_base.state != IBV_QPS_ERR;
+  const bool able = qp_base.state != IBV_QPS_RESET && qp_base.state != IBV_QPS_ERR;
   if (!able || segments == 0 || segments > cap_.max_recv_sge) return EINVAL;
   if (receive_slots_.full() || receive_producer_.free() < segments) return ENOMEM;
   efa::ReceiveWork work;
@@ -217,14 +223,16 @@ int QueuePair::PostReceive(const ibv_recv_wr& request) {
 void QueuePair::RingSends() {
   if (send_producer_.unannounced() == 0) return;
   if (Trace* trace = TraceOfProcess()) trace->Rang(this, false, send_producer_.unannounced());
-  owner_.nic->RingSend(device_, send_producer_.Ring());
+  rung_sends_.announced = send_producer_.Ring();
+  owner_.nic->RingSend(device_, rung_sends_.announced);
 }
 
 void QueuePair::RingReceives() {
   if (receive_producer_.unannounced() == 0) return;
   if (Trace* trace = TraceOfProcess()) trace->Rang(this, true, unrung_receives_);
   unrung_receives_ = 0;
-  owner_.nic->RingReceive(device_, receive_producer_.Ring());
+  rung_receives_.announced = receive_producer_.Ring();
+  owner_.nic->RingReceive(device_, rung_receives_.announced);
 }
 
 // ---- States ----
@@ -262,8 +270,9 @@ void QueuePair::Close() {
 
 std::uint64_t QueuePair::Ended(const efa::Completion& entry) {
   const auto id = static_cast<std::uint16_t>(entry.request_id);
-  if (mapped()) return entry.unsolicited ? 0 : id;  // the program's own number
   const bool receive = entry.queue != efa::QueueType::kSend;
+  const bool ours = (receive ? receive_slots_ : send_slots_).Find(id) != nullptr;
+  if (mapped() && !entry.unsolicited && !ours) return id;  // the program's own number
   if (!entry.unsolicited) TellRead(*this, receive, id, static_cast<std::uint8_t>(entry.status));
   if (entry.queue == efa::QueueType::kSend) {
     send_producer_.Complete();
@@ -367,7 +376,7 @@ int ibv_modify_qp(ibv_qp* ibv, ibv_qp_attr* attr, int given) {
                             &queue_pair.receive_queue());
     }
     drydock::sim::verbs::TellReady(queue_pair);
-    if (queue_pair.mapped()) drydock::sim::verbs::TellMapped(queue_pair);
+    if (queue_pair.driven()) drydock::sim::verbs::TellMapped(queue_pair);
   }
   if ((mask & IBV_QP_STATE) != 0) {
     queue_pair.Enter(attr->qp_state);

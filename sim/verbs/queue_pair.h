@@ -47,6 +47,13 @@ struct QueuePairFunctions : QpFunctions {
 struct RungBell {
   std::uint32_t seen = 0;       // the value that was there last
   std::uint32_t announced = 0;  // the last counter that made sense, low 16 bits
+  // The program has written to it. Read without the context's mutex, too.
+  std::atomic<bool> moved{false};
+
+  void Restart(std::uint32_t value) {
+    seen = announced = value;
+    moved = false;
+  }
 };
 
 class QueuePair : public ibv_qp_ex {
@@ -88,14 +95,16 @@ class QueuePair : public ibv_qp_ex {
   // unsolicited one.
   std::uint64_t Ended(const fabric::efa_queue::Completion& entry);
 
-  // --- The program drives the rings itself (mapped_queues.cc). From the first MapRings on, the
-  // host's thread looks at the doorbells, and nothing is posted here any more (EINVAL).
+  // --- The program may drive the rings itself (mapped_queues.cc). From the first MapRings on, the
+  // host's thread looks at the doorbells; once one of them has moved, nothing is posted to its ring
+  // here any more (EINVAL).
   struct Doorbells {
     alignas(64) std::uint32_t send = 0;
     alignas(64) std::uint32_t receive = 0;
   };
   Doorbells& MapRings();
   bool mapped() const { return doorbells_ != nullptr; }
+  bool driven() const { return rung_sends_.moved || rung_receives_.moved; }
 
   // --- Completion counters: `counter` counts these operations (kCountSends...) from now on. 0, or
   // an errno: EBUSY: another counter counts one of them.
@@ -123,6 +132,7 @@ class QueuePair : public ibv_qp_ex {
   void RestartDoorbells();
   // Takes the doorbells' values; returns whether there was one.
   bool TakeDoorbells();
+  void NoteMoved(RungBell& bell, std::uint32_t value);
 
   Context& owner_;
   sim::QueuePair& device_;

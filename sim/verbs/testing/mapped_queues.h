@@ -49,6 +49,12 @@ class MappedRings {
   void WriteMessage(std::uint16_t handle, std::uint32_t queue_pair, std::uint16_t number,
                     std::size_t offset, std::uint32_t length);
   void RingSends() { Store(sends_.doorbell, send_producer_.Ring()); }
+  // One that was posted by a call, and has ended.
+  void SkipSend() {
+    send_producer_.Post();
+    send_producer_.Ring();
+    send_producer_.Complete();
+  }
   void SendEnded() { send_producer_.Complete(); }
 
   void Receive(std::uint16_t number, std::size_t offset, std::uint32_t length);
