@@ -405,7 +405,8 @@ int ibv_query_pkey(ibv_context*, std::uint8_t port, int index, __be16* pkey) {
 }
 
 int efadv_query_device(ibv_context* context, efadv_device_attr* attr, std::uint32_t length) {
-  const drydock::sim::DeviceAttributes& device = ContextOf(context).profile().device;
+  const drydock::sim::Profile& profile = ContextOf(context).profile();
+  const drydock::sim::DeviceAttributes& device = profile.device;
   using namespace drydock::sim::verbs;  // NOLINT(build/namespaces)
   if (length < offsetof(DeviceAttr, inline_buf_size_ex)) return EINVAL;
   DeviceAttr filled{};
@@ -414,7 +415,8 @@ int efadv_query_device(ibv_context* context, efadv_device_attr* attr, std::uint3
   filled.max_sq_sge = static_cast<std::uint16_t>(device.max_wr_send_sges);
   filled.max_rq_sge = static_cast<std::uint16_t>(device.max_wr_recv_sges);
   filled.inline_buf_size = static_cast<std::uint16_t>(device.inline_buf_size);
-  filled.inline_buf_size_ex = static_cast<std::uint16_t>(device.inline_buf_size_ex);
+  // As rdma-core providers/efa/efa.c: that of 64-byte work requests where there are no others.
+  filled.inline_buf_size_ex = static_cast<std::uint16_t>(MaxInlineBytes(profile));
   filled.device_caps = (device.rdma_read ? kCapRdmaRead : 0) |
                        (device.rnr_retry ? kCapRnrRetry : 0) | kCapCqWithSgid |
                        (device.rdma_write ? kCapRdmaWrite : 0) |
