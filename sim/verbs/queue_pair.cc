@@ -298,7 +298,7 @@ QueuePair::~QueuePair() {
 // ---- Creation ----
 
 ibv_qp* CreateQueuePair(ibv_context* context, ibv_qp_init_attr_ex* attr) {
-  if (attr->qp_type != IBV_QPT_UD) return RefuseObject(kOnlyUd, EINVAL);
+  if (attr->qp_type != IBV_QPT_UD) return RefuseObject(kOnlyUd);
   return Create(context, *attr, QpInitAttr{});
 }
 

@@ -252,6 +252,13 @@ TEST_F(QueuePairTest, TheOlderWaysToAQueuePair) {
   EXPECT_EQ(ibv_destroy_qp(driver), 0);
   EXPECT_EQ(ibv_create_qp(end_.domain, &attr), nullptr);
   EXPECT_EQ(errno, EOPNOTSUPP);
+  for (const ibv_qp_type type : {IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_DRIVER}) {
+    auto extended = QueuePairAttributes(end_.domain, end_.send_queue, end_.receive_queue);
+    extended.qp_type = type;
+    errno = 0;
+    EXPECT_EQ(ibv_create_qp_ex(end_.context, &extended), nullptr) << type;
+    EXPECT_EQ(errno, EOPNOTSUPP) << type;
+  }
   attr.qp_type = IBV_QPT_UD;
   ibv_qp* datagram = ibv_create_qp(end_.domain, &attr);
   ASSERT_NE(datagram, nullptr);

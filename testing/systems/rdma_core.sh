@@ -3,7 +3,7 @@
 # release's pyverbs and libraries in a root of their own (roots.sh). They are fetched each time a root is made, and nothing of
 # them is here.
 #
-#   testing/systems/rdma_core.sh                                 both releases, test_efadv and test_efa_srd
+#   testing/systems/rdma_core.sh                                 both releases, tests of EFA, of queue pairs and of buffers
 #   testing/systems/rdma_core.sh RELEASE PROFILE MODULE...       others: trixie p5en test_cqex
 #
 # Exit status: 0 when all passed, and where the root or the tests cannot be had, which a line says.
@@ -69,6 +69,8 @@ if [ $# -gt 0 ]; then
 fi
 for release in trixie forky; do
   for profile in p5 p5en; do
-    run "$release" "$profile" test_efadv test_efa_srd
+    modules=(test_efadv test_efa_srd test_qp test_qpex)
+    [ "$release" = trixie ] || modules+=(test_buf)  # rdma-core 65's
+    run "$release" "$profile" "${modules[@]}"
   done
 done
