@@ -159,7 +159,8 @@ void FreeBuffer(Buffer* buffer) {
 }
 
 int ExportBuffer(Buffer*) {
-  errno = Refuse("ibv_export_buf_dmabuf_fd: the memory of ibv_alloc_buf has no dmabuf here");
+  // ibv_alloc_buf(3): memory that has no dmabuf.
+  errno = Refuse("ibv_export_buf_dmabuf_fd: the memory of ibv_alloc_buf has no dmabuf", ENODATA);
   return -1;
 }
 
