@@ -50,7 +50,7 @@ int Locate(const MemoryLocation& where, CounterPlace& place) {
     place.readable = where.ptr != nullptr;
     return 0;
   }
-  if (where.type != kMemoryAtAddress || where.ptr == nullptr) return EINVAL;
+  if (where.ptr == nullptr) return EINVAL;
   if (reinterpret_cast<std::uintptr_t>(where.ptr) % kBytes != 0) return EINVAL;
   if (!MayBePinned(where.ptr, kBytes, true)) return EFAULT;
   place.word = reinterpret_cast<std::uint64_t*>(where.ptr);
@@ -74,7 +74,18 @@ CompCntr* Create(ibv_context* ibv, const CompCntrInitAttr& attr, const EfaCompCn
   if (attr.type != kCountWorkRequests) {
     return RefuseObject("ibv_create_comp_cntr: EFA counts work requests, no bytes");
   }
-  if (attr.comp_mask != 0 || attr.flags != 0) return Fail(EINVAL);
+  if (attr.comp_mask != 0 || attr.flags != 0) {
+    return RefuseObject("ibv_create_comp_cntr: unknown members or flags");
+  }
+  constexpr std::uint32_t kKnown = kCompInExternalMemory | kErrInExternalMemory;
+  if (efa.comp_mask != 0 || (efa.flags & ~kKnown) != 0) {
+    return RefuseObject("efadv_create_comp_cntr: unknown members or flags");
+  }
+  for (const MemoryLocation* where : {&efa.comp_cntr_ext_mem, &efa.err_cntr_ext_mem}) {
+    if (where->type != kMemoryAtAddress && where->type != kMemoryInDmabuf) {
+      return RefuseObject("efadv_create_comp_cntr: memory of an unknown type");
+    }
+  }
   const Calling lock(context);
   auto counter = std::make_unique<Counter>(context);
   int error = 0;
@@ -146,14 +157,11 @@ CompCntr* CreateCounter(ibv_context* context, CompCntrInitAttr* attr) {
 
 CompCntr* CreateEfaCounter(ibv_context* context, CompCntrInitAttr* attr, EfaCompCntrInitAttr* efa,
                            std::uint32_t length) {
-  EfaCompCntrInitAttr given{};
-  if (efa != nullptr) std::memcpy(&given, efa, std::min<std::size_t>(length, sizeof given));
-  constexpr std::uint32_t kKnown = kCompInExternalMemory | kErrInExternalMemory;
-  if (given.comp_mask != 0 || given.reserved != 0 || (given.flags & ~kKnown) != 0 ||
-      (efa != nullptr && !RestIsZero(efa, sizeof given, length))) {
-    return RefuseObject("efadv_create_comp_cntr: members that rdma-core 65 does not have", EINVAL);
+  if (efa == nullptr || length < sizeof *efa || efa->reserved != 0 ||
+      !RestIsZero(efa, sizeof *efa, length)) {
+    return RefuseObject("efadv_create_comp_cntr: a structure that is not rdma-core 65's", EINVAL);
   }
-  return Create(context, *attr, given);
+  return Create(context, *attr, *efa);
 }
 
 int DestroyCounter(CompCntr* handle) {

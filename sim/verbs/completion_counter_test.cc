@@ -203,11 +203,20 @@ TEST_F(CompletionCounterTest, MemoryThatCannotBeWrittenIsRefused) {
   efa.comp_cntr_ext_mem = {.type = v::kMemoryInDmabuf};
   efa.comp_cntr_ext_mem.dmabuf.fd = -1;
   EXPECT_EQ(Refusal(a_, efa), EINVAL);
-  efa.comp_cntr_ext_mem.type = 2;
-  EXPECT_EQ(Refusal(a_, efa), EINVAL);
+  efa.comp_cntr_ext_mem.type = 9;
+  EXPECT_EQ(Refusal(a_, efa), EOPNOTSUPP);
+  EXPECT_EQ(Refusal(a_, {.err_cntr_ext_mem = {.type = 9}}),
+            EOPNOTSUPP);                                // though it is not asked for
   EXPECT_EQ(Refusal(a_, {}, {.type = 1}), EOPNOTSUPP);  // bytes
-  EXPECT_EQ(Refusal(a_, {}, {.flags = 1}), EINVAL);
-  EXPECT_EQ(Refusal(a_, {.comp_mask = 1}), EINVAL);
+  EXPECT_EQ(Refusal(a_, {}, {.flags = 1}), EOPNOTSUPP);
+  EXPECT_EQ(Refusal(a_, {}, {.comp_mask = 1}), EOPNOTSUPP);
+  EXPECT_EQ(Refusal(a_, {.comp_mask = 1}), EOPNOTSUPP);
+  EXPECT_EQ(Refusal(a_, {.flags = 4}), EOPNOTSUPP);
+  v::CompCntrInitAttr attr{};
+  v::EfaCompCntrInitAttr none{};
+  errno = 0;
+  EXPECT_EQ(v::CreateEfaCounter(a_.context, &attr, &none, 16), nullptr);
+  EXPECT_EQ(errno, EINVAL);
 }
 
 TEST_F(CompletionCounterTest, ADeviceHasSoManyAndNoMore) {

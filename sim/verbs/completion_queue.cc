@@ -137,7 +137,6 @@ void FillReadFunctions(ibv_cq_ex& queue, std::uint64_t flags) {
 
 constexpr std::uint64_t kKnownWcFlags = IBV_WC_STANDARD_FLAGS;
 constexpr std::uint64_t kCqeBytes = 32;
-constexpr std::uint64_t kKnownEfaFlags = kCqWithSgid | kCqWithIsUnsolicited;
 
 std::nullptr_t Fail(int error) {
   errno = error;
@@ -164,8 +163,10 @@ ibv_cq_ex* Create(ibv_context* ibv, const ibv_cq_init_attr_ex& attr, const CqIni
   if ((attr.wc_flags & ~kKnownWcFlags) != 0) {
     return RefuseObject("ibv_create_cq_ex: completions of EFA do not tell that (wc_flags)");
   }
-  if ((efa.wc_flags & ~kKnownEfaFlags) != 0) {
-    return RefuseObject("efadv_create_cq: unknown wc_flags");
+  const std::uint64_t known =
+      kCqWithSgid | (device.unsolicited_write_recv ? kCqWithIsUnsolicited : 0);
+  if ((efa.wc_flags & ~known) != 0) {
+    return RefuseObject("efadv_create_cq: wc_flags that these NICs do not have");
   }
   if ((efa.flags & ~kCqExtMemDmabuf) != 0) return RefuseObject("efadv_create_cq: unknown flags");
   if (attr.cqe == 0 || attr.cqe > device.max_cq_depth ||

@@ -10,6 +10,7 @@
 #include <functional>
 #include <vector>
 
+#include "drydock/sim/verbs/newer_abi.h"
 #include "drydock/sim/verbs/testing/end.h"
 #include "drydock/sim/verbs/testing/many_objects.h"
 #include "drydock/sim/verbs/testing/profile_in_use.h"
@@ -68,6 +69,8 @@ TEST_F(CompletionQueueTest, CompletionQueuesThatAreRefused) {
        }},
       {"flags of EFA that nobody knows", EOPNOTSUPP,
        [](auto&, auto& efa, auto&) { efa.wc_flags = 1ull << 5; }},
+      {"unsolicited completions", Device().unsolicited_write_recv ? 0 : EOPNOTSUPP,
+       [](auto&, auto& efa, auto&) { efa.wc_flags = sim::verbs::kCqWithIsUnsolicited; }},
       {"extensions of EFA", EINVAL, [](auto&, auto& efa, auto&) { efa.comp_mask = 1; }},
       {"a structure that is too short", EINVAL,  // the first release had a mask and flags
        [](auto&, auto&, auto& length) { length = 2 * sizeof(std::uint64_t) - 1; }},

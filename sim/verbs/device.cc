@@ -231,7 +231,6 @@ int MaxSendDepth(ibv_context* ibv, SqDepthAttr* attr, std::uint32_t length) {
     return -EINVAL;
   }
   const bool inline_write = (attr->flags & kSqDepthInlineWrite) != 0;
-  if (inline_write && device.inline_buf_size_ex <= device.inline_buf_size) return -EOPNOTSUPP;
   const std::size_t bytes = inline_write ? 128 : WorkRequestBytes(profile, attr->max_inline_data);
   return static_cast<int>(MaxSendQueueDepth(profile, bytes));
 }

@@ -224,7 +224,12 @@ TEST(DeviceTest, TheDepthsOfQueues) {
   send.max_inline_data = static_cast<std::uint32_t>(sim::MaxInlineBytes(ProfileInUse()));
   const int wide = MaxSendDepth(context, &send, sizeof send);
   EXPECT_EQ(wide, device.inline_buf_size_ex > device.inline_buf_size ? narrow / 2 : narrow);
-  ++send.max_inline_data;
+  send.max_inline_data = 0;
+  send.flags = sim::verbs::kSqDepthInlineWrite;  // whether the device has these or not
+  EXPECT_EQ(MaxSendDepth(context, &send, sizeof send),
+            static_cast<int>(sim::MaxSendQueueDepth(ProfileInUse(), 128)));
+  send.flags = 0;
+  send.max_inline_data = static_cast<std::uint32_t>(sim::MaxInlineBytes(ProfileInUse()) + 1);
   EXPECT_EQ(MaxSendDepth(context, &send, sizeof send), -EINVAL);
   send = {};
   send.max_send_sge = device.max_wr_send_sges + 1;

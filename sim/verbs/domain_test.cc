@@ -68,6 +68,11 @@ TEST_F(DomainTest, AParentDomainStandsForItsProtectionDomain) {
   ibv_pd* parent = ibv_alloc_parent_domain(end_.context, &attr);
   ASSERT_NE(parent, nullptr);
 
+  attr.pd = parent;
+  errno = 0;
+  EXPECT_EQ(ibv_alloc_parent_domain(end_.context, &attr), nullptr);
+  EXPECT_EQ(errno, EINVAL);
+
   // Objects that are made with one can be used with those that are made with the other.
   ibv_mr* region = ibv_reg_mr(parent, end_.at(0), 64, kLocalWrite);
   ASSERT_NE(region, nullptr);

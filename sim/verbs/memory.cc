@@ -6,6 +6,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
+#include <cstdio>
+#include <string_view>
 
 #include "drydock/sim/verbs/lost_memory.h"
 #include "drydock/sim/verbs/machine.h"
@@ -121,6 +124,7 @@ ibv_pd* AllocateParentDomain(ibv_context* ibv, ibv_parent_domain_init_attr* attr
   }
   const Calling lock(ContextOf(ibv));
   auto* protection = static_cast<Domain*>(attr->pd);
+  if (protection->protection != nullptr) return Fail(EINVAL);  // it is a parent itself
   auto* domain = new Domain;
   domain->context = ibv;
   domain->ibv_pd::handle = protection->number;
@@ -171,6 +175,17 @@ bool IsPartOf(const Buffer& buffer, const ibv_pd* pd, const void* address, std::
   const auto begin = reinterpret_cast<std::uintptr_t>(buffer.address);
   const std::size_t offset = reinterpret_cast<std::uintptr_t>(address) - begin;
   return pd == buffer.domain && offset <= buffer.bytes && length <= buffer.bytes - offset;
+}
+
+// Whether a descriptor is a dmabuf, or a memfd, which stands in for one. As far as the system says.
+bool IsDmabuf(int fd) {
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+  char target[PATH_MAX];
+  const ssize_t length = readlink(path, target, sizeof target);
+  if (length < 0) return true;
+  const std::string_view name(target, static_cast<std::size_t>(length));
+  return name.starts_with("/dmabuf:") || name.starts_with("/memfd:");
 }
 
 }  // namespace
@@ -280,6 +295,9 @@ ibv_mr* ibv_reg_dmabuf_mr(ibv_pd* pd, std::uint64_t, std::size_t length, std::ui
   if (fcntl(fd, F_GETFD) < 0) {
     errno = EBADF;
     return nullptr;
+  }
+  if (!IsDmabuf(fd)) {  // linux drivers/dma-buf/dma-buf.c, dma_buf_get
+    return RefuseObject("ibv_reg_dmabuf_mr: the descriptor is no dmabuf", EINVAL);
   }
   auto* address = reinterpret_cast<void*>(iova);
   if (!MayBePinned(address, length, /*write=*/false)) {

@@ -199,10 +199,15 @@ int QueuePair::PostSend(BuiltWork& made) {
 
 int QueuePair::PostReceive(const ibv_recv_wr& request) {
   if (rung_receives_.moved) return Refuse(kDriven, EINVAL);
-  const auto segments = static_cast<std::uint32_t>(std::max(request.num_sge, 0));
+  const auto segments = static_cast<std::uint32_t>(request.num_sge);
   const bool able = qp_base.state != IBV_QPS_RESET && qp_base.state != IBV_QPS_ERR;
-  if (!able || segments == 0 || segments > cap_.max_recv_sge) return EINVAL;
+  if (!able || segments > cap_.max_recv_sge) return EINVAL;
   if (receive_slots_.full() || receive_producer_.free() < segments) return ENOMEM;
+  if (segments == 0) {  // rdma-core providers/efa/verbs.c, efa_post_recv: no descriptor is written
+    SayOnce("ibv_post_recv: a receive without segments is taken, and never ends");
+    receive_slots_.Take(fabric::Context{request.wr_id}, fabric::OperationKind::kReceive, 0);
+    return 0;
+  }
   efa::ReceiveWork work;
   work.segment_count = static_cast<std::uint8_t>(segments);
   for (std::uint32_t i = 0; i < segments; ++i) {

@@ -150,6 +150,13 @@ TEST_F(RegionTest, MemoryBehindADescriptor) {
   EXPECT_EQ(ibv_dereg_mr(region), 0);
   EXPECT_EQ(ibv_reg_dmabuf_mr(end_.domain, 0, 0, iova, fd, IBV_ACCESS_LOCAL_WRITE), nullptr);
   EXPECT_EQ(errno, EINVAL);
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  errno = 0;
+  EXPECT_EQ(ibv_reg_dmabuf_mr(end_.domain, 0, 64, iova, ends[0], IBV_ACCESS_LOCAL_WRITE), nullptr);
+  EXPECT_EQ(errno, EINVAL);  // no dmabuf
+  close(ends[0]);
+  close(ends[1]);
   munmap(mapped, 1 << 16);
   // The host cannot reach it any more.
   EXPECT_EQ(ibv_reg_dmabuf_mr(end_.domain, 0, 1 << 16, iova, fd, IBV_ACCESS_LOCAL_WRITE), nullptr);

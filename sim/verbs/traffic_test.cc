@@ -108,8 +108,24 @@ TEST_F(TrafficTest, PostsThatAreRefused) {
                    IBV_SEND_SIGNALED | IBV_SEND_INLINE),
             EINVAL);
   EXPECT_EQ(b.Receive(1, {one, one, one, one}), EINVAL);
-  EXPECT_EQ(b.Receive(1, {}), EINVAL);
   EXPECT_TRUE(a.Quiet());
+}
+
+// libefa writes no descriptor for it, and keeps a slot.
+TEST_F(TrafficTest, AReceiveWithoutASegmentIsTakenAndNeverEnds) {
+  ASSERT_EQ(b.Receive(1, {}), 0);
+  ASSERT_EQ(b.Receive(2, {b.Segment(0, 64)}), 0);
+  ASSERT_EQ(a.Send(b, 3, {a.Segment(0, 8)}), 0);
+  Sent(3);
+  EXPECT_EQ(Await(b.receive_queue).wr_id, 2u);
+  ibv_qp_attr attr{};
+  ibv_qp_init_attr init{};
+  ASSERT_EQ(ibv_query_qp(b.queue_pair, &attr, IBV_QP_CAP, &init), 0);
+  for (std::uint32_t i = 1; i < init.cap.max_recv_wr; ++i) ASSERT_EQ(b.Receive(1, {}), 0) << i;
+  EXPECT_EQ(b.Receive(1, {}), ENOMEM);
+  ASSERT_EQ(ibv_destroy_qp(b.queue_pair), 0);
+  b.queue_pair = nullptr;
+  EXPECT_TRUE(b.Quiet());
 }
 
 // libefa asks for no more segments than there may be; an empty message is inline.

@@ -143,7 +143,8 @@ ibv_cq_ex* MakeQueue(ibv_context* context, std::uint32_t entries, ibv_comp_chann
   attr.cq_context = cq_context;
   attr.wc_flags = IBV_WC_STANDARD_FLAGS;
   efadv_cq_init_attr efa{};
-  efa.wc_flags = sim::verbs::kCqWithSgid | sim::verbs::kCqWithIsUnsolicited;
+  efa.wc_flags = sim::verbs::kCqWithSgid |
+                 (Device().unsolicited_write_recv ? sim::verbs::kCqWithIsUnsolicited : 0);
   return efadv_create_cq(context, &attr, &efa, sizeof efa);
 }
 
