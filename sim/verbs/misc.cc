@@ -37,6 +37,45 @@ const Rate* Find(ibv_rate code) {
   return nullptr;
 }
 
+// libibverbs' own words, in the order of the enumerations: logs of programs are searched for them.
+constexpr char kUnknown[] = "unknown";
+constexpr const char* kNodeTypes[] = {"InfiniBand channel adapter",
+                                      "InfiniBand switch",
+                                      "InfiniBand router",
+                                      "iWARP NIC",
+                                      "usNIC",
+                                      "usNIC UDP",
+                                      "unspecified"};
+constexpr const char* kPortStates[] = {"no state change (NOP)", "down", "init", "armed", "active",
+                                       "active defer"};
+constexpr const char* kEvents[] = {"CQ error",
+                                   "local work queue catastrophic error",
+                                   "invalid request local work queue error",
+                                   "local access violation work queue error",
+                                   "communication established",
+                                   "send queue drained",
+                                   "path migrated",
+                                   "path migration request error",
+                                   "local catastrophic error",
+                                   "port active",
+                                   "port error",
+                                   "LID change",
+                                   "P_Key change",
+                                   "SM change",
+                                   "SRQ catastrophic error",
+                                   "SRQ limit reached",
+                                   "last WQE reached",
+                                   "client reregistration",
+                                   "GID table change",
+                                   "WQ fatal",
+                                   "Device link speed change"};
+
+template <std::size_t count>
+const char* WordOf(const char* const (&words)[count], int number) {
+  const auto index = static_cast<std::size_t>(number);
+  return index < count ? words[index] : kUnknown;
+}
+
 }  // namespace
 
 extern "C" {
@@ -71,12 +110,10 @@ int ibv_read_sysfs_file(const char* folder, const char* file, char* buffer, std:
 // ---- words ----
 
 const char* ibv_node_type_str(ibv_node_type type) {
-  return type == IBV_NODE_UNSPECIFIED ? "unspecified" : "unknown";
+  return type < IBV_NODE_CA ? kUnknown : WordOf(kNodeTypes, type - IBV_NODE_CA);
 }
-const char* ibv_port_state_str(ibv_port_state state) {
-  return state == IBV_PORT_ACTIVE ? "active" : "not active";
-}
-const char* ibv_event_type_str(ibv_event_type) { return "unknown"; }
+const char* ibv_port_state_str(ibv_port_state state) { return WordOf(kPortStates, state); }
+const char* ibv_event_type_str(ibv_event_type event) { return WordOf(kEvents, event); }
 
 // ---- rates of a port ----
 

@@ -1,5 +1,6 @@
 // Functions that EFA does not have: each call gives its error, and prints the reason once.
 
+#include <dlfcn.h>
 #include <infiniband/efadv.h>
 #include <infiniband/verbs.h>
 #include <sys/mman.h>
@@ -208,6 +209,32 @@ TEST_F(UnsupportedTest, RegionsByTheirMembers) {
   EXPECT_EQ(error_of(kMrAddress | 1u << 20), EOPNOTSUPP);
   munmap(mapped, 4096);
   close(fd);
+}
+
+// Programs print these words, and people search logs for them.
+TEST(WordsTest, AreThoseOfLibibverbs) {
+  void* const library = dlopen("libibverbs.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) GTEST_SKIP() << dlerror();
+  const auto compare = [&](const char* name, const char* (*ours)(int), int end) {
+    const auto theirs = reinterpret_cast<const char* (*)(int)>(dlsym(library, name));
+    ASSERT_NE(theirs, nullptr) << name;
+    for (int i = -1; i < end; ++i) EXPECT_STREQ(ours(i), theirs(i)) << name << ": " << i;
+  };
+  compare(
+      "ibv_wc_status_str", [](int i) { return ibv_wc_status_str(static_cast<ibv_wc_status>(i)); },
+      30);
+  compare(
+      "ibv_node_type_str", [](int i) { return ibv_node_type_str(static_cast<ibv_node_type>(i)); },
+      10);
+  compare(
+      "ibv_port_state_str",
+      [](int i) { return ibv_port_state_str(static_cast<ibv_port_state>(i)); }, 10);
+  // Later releases have more.
+  compare(
+      "ibv_event_type_str",
+      [](int i) { return ibv_event_type_str(static_cast<ibv_event_type>(i)); },
+      IBV_EVENT_WQ_FATAL + 1);
+  dlclose(library);
 }
 
 // Results of libibverbs 44.

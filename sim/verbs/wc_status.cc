@@ -45,32 +45,32 @@ ibv_wc_status WcStatusOf(std::uint8_t efa_status) {
 
 namespace {
 
-// In the order of ibv_wc_status.
+// libibverbs' own words, in the order of ibv_wc_status: logs of programs are searched for them.
 constexpr std::array<const char*, 24> kTexts = {
     "success",
     "local length error",
-    "local queue pair operation error",
-    "local end-to-end context operation error",
+    "local QP operation error",
+    "local EE context operation error",
     "local protection error",
-    "work request flushed",
-    "memory window bind error",
-    "bad response",
+    "Work Request Flushed Error",
+    "memory management operation error",
+    "bad response error",
     "local access error",
     "remote invalid request error",
     "remote access error",
     "remote operation error",
-    "transport retries exceeded",
-    "receiver not ready: retries exceeded",
-    "local reliable datagram violation",
-    "remote invalid read request",
-    "remote abort",
-    "invalid end-to-end context number",
-    "invalid end-to-end context state",
+    "transport retry counter exceeded",
+    "RNR retry counter exceeded",
+    "local RDD violation error",
+    "remote invalid RD request",
+    "aborted error",
+    "invalid EE context number",
+    "invalid EE context state",
     "fatal error",
-    "response timeout",
+    "response timeout error",
     "general error",
-    "tag matching error",
-    "tag matching rendezvous incomplete",
+    "TM error",
+    "TM software rendezvous",
 };
 
 }  // namespace

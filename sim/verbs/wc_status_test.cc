@@ -62,10 +62,11 @@ TEST(WcStatusTest, EachHasAText) {
 TEST(WcStatusTest, TheTextsStandAtTheirStatuses) {
   EXPECT_STREQ(ibv_wc_status_str(IBV_WC_SUCCESS), "success");
   EXPECT_STREQ(ibv_wc_status_str(IBV_WC_LOC_PROT_ERR), "local protection error");
-  EXPECT_STREQ(ibv_wc_status_str(IBV_WC_RNR_RETRY_EXC_ERR), "receiver not ready: retries exceeded");
-  EXPECT_STREQ(ibv_wc_status_str(IBV_WC_RESP_TIMEOUT_ERR), "response timeout");
+  EXPECT_STREQ(ibv_wc_status_str(IBV_WC_WR_FLUSH_ERR), "Work Request Flushed Error");
+  EXPECT_STREQ(ibv_wc_status_str(IBV_WC_RNR_RETRY_EXC_ERR), "RNR retry counter exceeded");
+  EXPECT_STREQ(ibv_wc_status_str(IBV_WC_RESP_TIMEOUT_ERR), "response timeout error");
   EXPECT_STREQ(ibv_wc_status_str(IBV_WC_GENERAL_ERR), "general error");
-  EXPECT_STREQ(ibv_wc_status_str(IBV_WC_TM_RNDV_INCOMPLETE), "tag matching rendezvous incomplete");
+  EXPECT_STREQ(ibv_wc_status_str(IBV_WC_TM_RNDV_INCOMPLETE), "TM software rendezvous");
   EXPECT_STREQ(ibv_wc_status_str(static_cast<ibv_wc_status>(24)), "unknown");
   EXPECT_STREQ(ibv_wc_status_str(static_cast<ibv_wc_status>(31)), "unknown");
 }
