@@ -125,6 +125,7 @@ int QueryEfaRings(ibv_qp* ibv, WqAttr* sends, WqAttr* receives, std::uint32_t le
       .num_entries = device.send.entries(),
       .doorbell = &doorbells.send,
       .max_batch = device.send.max_batch(),
+      .caps = 0,  // no kWqWith64BitRequestIds
       .reserved = {}};
   const WqAttr of_receives{.comp_mask = 0,
                            .buffer = static_cast<std::uint8_t*>(device.receive.memory()),
@@ -132,6 +133,7 @@ int QueryEfaRings(ibv_qp* ibv, WqAttr* sends, WqAttr* receives, std::uint32_t le
                            .num_entries = device.receive.descriptors(),
                            .doorbell = &doorbells.receive,
                            .max_batch = device.receive.descriptors(),
+                           .caps = 0,
                            .reserved = {}};
   FillKnown(sends, length, of_sends);
   FillKnown(receives, length, of_receives);

@@ -262,7 +262,7 @@ TEST(MappedQueuesTest, WhatCannotBeAskedIsRefused) {
   End end;
   WqAttr sends{};
   WqAttr receives{};
-  constexpr std::uint32_t kShortest = offsetof(WqAttr, reserved);
+  constexpr std::uint32_t kShortest = offsetof(WqAttr, caps);
   EXPECT_EQ(QueryEfaRings(end.queue_pair, &sends, &receives, kShortest - 1), EINVAL);
   CqAttr queue{};
   ibv_cq* cq = ibv_cq_ex_to_cq(end.send_queue);
@@ -274,6 +274,10 @@ TEST(MappedQueuesTest, WhatCannotBeAskedIsRefused) {
   std::memset(&queue, 0xee, sizeof queue);
   EXPECT_EQ(QueryEfaRings(end.queue_pair, &sends, &receives, kShortest), 0);
   EXPECT_EQ(sends.comp_mask, 0u);
+  EXPECT_EQ(sends.caps, 0xeeeeu);  // of a release that had none
+  EXPECT_EQ(QueryEfaRings(end.queue_pair, &sends, &receives, sizeof sends), 0);
+  EXPECT_EQ(sends.caps & sim::verbs::kWqWith64BitRequestIds, 0);
+  EXPECT_EQ(receives.caps, 0);
   EXPECT_EQ(QueryEfaQueue(cq, &queue, sizeof queue), 0);
   EXPECT_EQ(queue.comp_mask, 0u);
 }

@@ -120,8 +120,11 @@ struct WqAttr {
   std::uint32_t num_entries;
   std::uint32_t* doorbell;
   std::uint32_t max_batch;
-  std::uint8_t reserved[4];
+  std::uint16_t caps;
+  std::uint8_t reserved[2];
 };
+static_assert(offsetof(WqAttr, caps) == 36 && sizeof(WqAttr) == 40);
+inline constexpr std::uint16_t kWqWith64BitRequestIds = 1u << 0;  // of sends
 
 // efadv_cq_attr: the doorbell was added.
 struct CqAttr {
