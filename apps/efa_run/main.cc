@@ -41,7 +41,7 @@ containers or network namespaces with the same --network, too.
   --profile=NAME   the kind of machine (default p5): )";
 
 constexpr char kMoreHelp[] = R"(
-  --nics=N         only the first N of its NICs (default: all)
+  --nics=N         only the first N of its NICs (default, and 0: all)
   --seed=N         of everything random (default 1)
   --fabric=NAME    the network that the program joins (default: default)
   --zone=N         the availability zone of the machine (default 0): another one cannot be reached

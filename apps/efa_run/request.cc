@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "drydock/apps/common/program_command.h"
 #include "drydock/coro/status_macros.h"
@@ -92,6 +94,19 @@ void DropEmptyVariables() {
   };
   for (const auto& flag : kFlags) drop(flag.variable);
   drop(sim::verbs::kDigestVariable);
+}
+
+// A refusal of settings names variables; the program's user has given flags.
+absl::Status InWordsOfFlags(const absl::Status& status, const Request& request) {
+  std::string message(status.message());
+  for (const auto& [flag, variable] : kFlags) {
+    const auto begins = [&flag = flag](const std::string& word) {
+      return absl::StartsWith(word, flag);
+    };
+    if (std::none_of(request.flags.begin(), request.flags.end(), begins)) continue;
+    message = absl::StrReplaceAll(message, {{absl::StrCat(variable, "="), flag}});
+  }
+  return absl::Status(status.code(), message);
 }
 
 // A capsule has all that its run needs.
@@ -203,7 +218,9 @@ absl::StatusOr<Request> ParseRequest(int count, char** words) {
   if (!request.replay.empty() || !request.shrink.empty()) return request;
   if (next >= count) return Bad("no program to run (--help shows how)");
   request.program.assign(words + next, words + count);
-  ASSIGN_OR_RETURN(request.settings, SettingsOfEnvironment());
+  absl::StatusOr<sim::verbs::Settings> settings = SettingsOfEnvironment();
+  if (!settings.ok()) return InWordsOfFlags(settings.status(), request);
+  request.settings = *std::move(settings);
   RETURN_IF_ERROR(CheckRecorded(request));
   return request;
 }

@@ -204,8 +204,9 @@ absl::Status Start(const Request& request) {
   PutInFront("LD_PRELOAD", library);
   if (request.is_virtual) RETURN_IF_ERROR(LiveInVirtualTime());
   setenv("SYSFS_PATH", sysfs.c_str(), 1);
-  if (request.topology) {
-    setenv("HWLOC_XMLFILE", (sysfs + "/machine.xml").c_str(), 0);
+  // That a file of the user's own is of this machine is for the user to say.
+  if (request.topology && std::getenv("HWLOC_XMLFILE") == nullptr) {
+    setenv("HWLOC_XMLFILE", (sysfs + "/machine.xml").c_str(), 1);
     setenv("HWLOC_THISSYSTEM", "1", 0);
   }
   // Two endpoints with one GID would not use the NIC at all.

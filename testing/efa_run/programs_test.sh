@@ -90,6 +90,9 @@ FI_EFA_USE_DATA_PATH_DIRECT=1 sees FI_EFA_USE_DATA_PATH_DIRECT=1
 sees DRYDOCK_EFA_FABRIC=job.1.0 --fabric=job.1.0
 sees HWLOC_THISSYSTEM=1 --topology
 HWLOC_XMLFILE=mine.xml sees HWLOC_XMLFILE=mine.xml --topology
+if [ -z "${HWLOC_THISSYSTEM:-}" ] && grep -F HWLOC_THISSYSTEM "$work/env.log"; then
+  fail "a file of the user's own is said to be of this machine"
+fi
 if command -v lstopo-no-graphics >/dev/null; then
   "$efa_run" --quiet --profile=p5 --topology --fabric="$fabric" lstopo-no-graphics --of console >"$work/lstopo.log"
   expect "$work/lstopo.log" 4f:00.0
@@ -115,7 +118,10 @@ refused "--key is of a network of several computers: with --network" --key="$wor
 refused "a trace of efa-run is JSON" --trace=x.html fi_info
 refused "no profile 'p9'" --profile=p9 fi_info
 refused "33 NICs: a machine of profile p5 has 32" --profile=p5 --nics=33 fi_info
-refused "not a number" --nics=many fi_info
+refused "--nics=many is not a number" --nics=many fi_info
+refused "--seed=-1 is not a number" --seed=-1 fi_info
+refused "--fabric=a/b: the name of a fabric has" --fabric=a/b fi_info
+DRYDOCK_EFA_NICS=x refused "DRYDOCK_EFA_NICS=x is not a number" --seed=7 fi_info
 refused "No such file or directory" --faults=/nowhere/plan.json fi_info
 echo "no plan" >"$work/plan.txt"
 refused "plan.txt" --faults="$work/plan.txt" fi_info
