@@ -69,8 +69,9 @@ if [ $# -gt 0 ]; then
 fi
 for release in trixie forky; do
   for profile in p5 p5en; do
-    modules=(test_efadv test_efa_srd test_qp test_qpex)
-    [ "$release" = trixie ] || modules+=(test_buf)  # rdma-core 65's
+    modules=(test_efadv test_efa_srd test_qp)
+    # Where test_qpex skips a test, 56.1's pyverbs destroys a queue after its device was closed; test_buf is 65's.
+    [ "$release" = trixie ] || modules+=(test_qpex test_buf)
     run "$release" "$profile" "${modules[@]}"
   done
 done
