@@ -25,7 +25,7 @@ class FindingLog {
   FindingLog& operator=(const FindingLog&) = delete;
 
   // Time since the world began.
-  coro::Duration Now() const { return timeline_.elapsed(); }
+  coro::Duration Now() const { return timeline_.ElapsedNow(); }
 
   // Counts it where this rule was broken at this place before; otherwise adds it with `sentence()`.
   template <typename Sentence>

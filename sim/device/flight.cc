@@ -16,7 +16,7 @@ void Apply(Surroundings& around, NicState& nic, const DepartureVerdict& verdict)
       return around.timeline.After({}, nic.actor, EventKind::kNicResets, 0, 0);
     case DepartureVerdict::Machine::kPauses: {
       coro::Time& until = around.paused_until[nic.machine()];
-      until = std::max(until, coro::After(around.timeline.now(), verdict.delay));
+      until = std::max(until, coro::After(around.timeline.TimeNow(), verdict.delay));
       return;
     }
   }

@@ -33,7 +33,7 @@ absl::StatusOr<fabric::Peer> VectorCore::Insert(const EfaAddress& address) {
     const coro::Duration late = around.faults->OnInsertPeer(nic, address);
     // A machine that the device knows already stays known.
     if (late > coro::Duration::zero() && nic.handles.live() > known_machines) {
-      nic.handles.Introduce(handle, coro::After(around.timeline.now(), late));
+      nic.handles.Introduce(handle, coro::After(around.timeline.TimeNow(), late));
     }
   }
   if (free_slots_.empty()) {

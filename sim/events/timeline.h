@@ -65,6 +65,10 @@ class Timeline final : public coro::Clock {
   coro::Time now() const { return now_; }
   // Time since the world began.
   coro::Duration elapsed() const { return now_ - start_; }
+  // The same two by a look at the clock. On the machine's one events that are due at once do not
+  // move now(), and a look costs: it is for those who depend on the time.
+  coro::Time TimeNow() const { return real_ ? std::max(now_, steady_.Now()) : now_; }
+  coro::Duration ElapsedNow() const { return TimeNow() - start_; }
   // Of it, what no Charge took: the program waited, or other code ran the world.
   coro::Duration waited() const { return elapsed() - charged_; }
   // The same time as a clock, for code between a program and its backend: a look at this one is not

@@ -12,9 +12,20 @@ using fabric::OperationKind;
 using fabric::faults::Capacity;
 using fabric::faults::Fault;
 
+namespace {
+
+bool HasWindow(const fabric::faults::FaultPlan& plan) {
+  return std::any_of(plan.rules.begin(), plan.rules.end(),
+                     [](const auto& rule) { return rule.when.window.has_value(); });
+}
+
+}  // namespace
+
 FaultModel::FaultModel(const Timeline& timeline,
                        std::shared_ptr<fabric::faults::FaultEngine> engine)
-    : timeline_(timeline), engine_(std::move(engine)), views_(timeline) {}
+    : timeline_(timeline),
+      engine_(std::move(engine)),
+      views_(timeline, HasWindow(engine_->plan())) {}
 
 void FaultModel::OnGone(const Operation& operation) {
   if (operation.faulted) fates_.erase(operation.id.Pack());
@@ -101,7 +112,7 @@ DepartureVerdict FaultModel::OnDeparture(const NicState& from, const Operation& 
     case Fault::kLinkBlocked:
       return {.leaves = false};
     case Fault::kLinkFlap:
-      return WaitForLink(firing, timeline_.elapsed(),
+      return WaitForLink(firing, timeline_.ElapsedNow(),
                          operation.initiator->profile.unresponsive_timeout);
     case Fault::kNicDies:
       return {.machine = Machine::kNicDies, .leaves = false};

@@ -20,7 +20,8 @@ namespace drydock::sim {
 // Not thread-safe. The timeline outlives it. A view refers to the NIC.
 class FaultViews {
  public:
-  explicit FaultViews(const Timeline& timeline) : timeline_(timeline) {}
+  // `by_time`: a rule of the plan asks for the time.
+  FaultViews(const Timeline& timeline, bool by_time) : timeline_(timeline), by_time_(by_time) {}
 
   // A driver of the NIC has put an address into an address vector: plans number the peers of a NIC
   // in the order of their first insertion.
@@ -39,6 +40,7 @@ class FaultViews {
                                         std::uint16_t queue_pair, std::uint32_t qkey) const;
 
   const Timeline& timeline_;
+  const bool by_time_;
   std::map<Key, std::uint32_t> peers_;               // their numbers
   std::map<std::uint32_t, std::uint32_t> inserted_;  // by NIC: how many peers
 };

@@ -284,5 +284,63 @@ TEST(RegionClosesTest, ReadsToo) {
   scene.ExpectHealed();
 }
 
+// ---- On the machine's clock, where nothing takes time ----
+
+sim::Profile Impatient() {
+  sim::Profile profile = Small();
+  profile.unresponsive_timeout = profile.unreachable_timeout = 2ms;
+  return profile;
+}
+
+// Writes until one fails, or until one does not; returns the time since before the world began.
+coro::Duration TimeUntil(bool fails, const FaultRule& rule) {
+  const auto began = std::chrono::steady_clock::now();
+  FaultScene scene({rule}, Impatient(), 1, {}, sim::ClockKind::kReal);
+  const auto passed = [&] { return std::chrono::steady_clock::now() - began; };
+  for (std::uint64_t context = 1; passed() < Lab::kPatience; ++context) {
+    scene.Write(context, 64);
+    if ((scene.StatusOf(context) != 0) == fails) return passed();
+  }
+  ADD_FAILURE() << "every write " << (fails ? "succeeds" : "fails");
+  return {};
+}
+
+TEST(RealTimeFaultsTest, ALateIntroductionEnds) {
+  FaultRule rule = At(Rule(Fault::kLateIntroduction), "b/rdmap79s0");
+  rule.parameters.delay = 20ms;
+  EXPECT_GE(TimeUntil(false, rule), 20ms);
+}
+
+TEST(RealTimeFaultsTest, AWindowOpensAndCloses) {
+  FaultRule rule = Rule(Fault::kRemoteAddress);
+  rule.when.window = fabric::faults::Window{.from = 20ms};
+  EXPECT_GE(TimeUntil(true, rule), 20ms);
+  rule.when.window = fabric::faults::Window{.to = 20ms};
+  EXPECT_GE(TimeUntil(false, rule), 20ms);
+}
+
+TEST(RealTimeFaultsTest, ALinkGoesDown) {
+  FaultRule rule = At(Rule(Fault::kLinkFlap), "a/rdmap79s0");
+  rule.parameters.up = 20ms;
+  rule.parameters.down = 1h;
+  EXPECT_GE(TimeUntil(true, rule), 20ms);
+}
+
+// A world that has lived for longer than the pause.
+TEST(RealTimeFaultsTest, AMachinePausesFromNowOn) {
+  FaultRule rule = At(Nth(Fault::kNodePauses, 1), "a/rdmap79s0");
+  rule.parameters.delay = 20ms;
+  rule.when.window = fabric::faults::Window{.from = 30ms};
+  FaultScene scene({rule}, Small(), 1, {}, sim::ClockKind::kReal);
+  coro::Duration last{};
+  const coro::Time deadline = scene.lab.world().Now() + Lab::kPatience;
+  for (std::uint64_t context = 1; scene.Fired() == 0; ++context) {
+    ASSERT_LT(scene.lab.world().Now(), deadline) << "nothing pauses";
+    scene.Write(context, 64);
+    last = scene.Wait(context);
+  }
+  EXPECT_GE(last, 20ms);
+}
+
 }  // namespace
 }  // namespace drydock::sim_testing

@@ -49,9 +49,10 @@ inline std::shared_ptr<FaultEngine> EngineOf(std::vector<FaultRule> rules, std::
 
 struct FaultScene {
   explicit FaultScene(std::vector<FaultRule> rules, sim::Profile profile = Calm(),
-                      std::uint64_t seed = 1, const SideOptions& options = {})
+                      std::uint64_t seed = 1, const SideOptions& options = {},
+                      sim::ClockKind clock = sim::ClockKind::kVirtual)
       : engine(EngineOf(std::move(rules), seed)),
-        lab(seed, std::move(profile), sim::ClockKind::kVirtual, engine),
+        lab(seed, std::move(profile), clock, engine),
         a(lab.Add("a", options)),
         b(lab.Add("b", options)) {
     lab.Introduce();

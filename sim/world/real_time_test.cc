@@ -387,5 +387,19 @@ TEST_F(LiveTest, OverrunLosesEntries) {
   lab_.ExpectFinding(sim::Check::kCompletionQueueCapacity, 16);
 }
 
+TEST_F(LiveTest, AFindingHasTheTimeOfTheClock) {
+  lab_.Watch(2ms);
+  Side& small = lab_.AddBeside(a_, {.queue_depth = 4});
+  small.Insert(b_);
+  b_.Insert(small);
+  for (std::uint64_t i = 1; i <= 5; ++i) {
+    ASSERT_EQ(small.endpoint->Write(small.WriteTo(b_, 0, 64, i)), ErrorCode::kOk);
+  }
+  lab_.world().timeline().RunDue();
+  ASSERT_EQ(lab_.world().findings().size(), 1u);
+  EXPECT_GE(lab_.world().findings()[0].first, 2ms);
+  lab_.ExpectFinding(sim::Check::kCompletionQueueCapacity, 1);
+}
+
 }  // namespace
 }  // namespace drydock::sim_testing
