@@ -86,7 +86,8 @@ struct EventView {
   // the completion queue.
   std::optional<std::uint32_t> queue;
   // Index of the peer's address in the order of first insertion into its address vector, from 0; in
-  // the simulated device into any vector of its NIC.
+  // the simulated device into any vector of its NIC, or, where nobody inserts addresses, in the
+  // order of the NIC's first requests to them.
   std::optional<std::uint32_t> peer;
   std::optional<OperationKind> operation;
   std::optional<std::uint64_t> key;  // of the remote memory

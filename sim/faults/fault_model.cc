@@ -19,13 +19,19 @@ bool HasWindow(const fabric::faults::FaultPlan& plan) {
                      [](const auto& rule) { return rule.when.window.has_value(); });
 }
 
+bool NamesPeers(const fabric::faults::FaultPlan& plan) {
+  return std::any_of(plan.rules.begin(), plan.rules.end(),
+                     [](const auto& rule) { return !rule.when.peers.empty(); });
+}
+
 }  // namespace
 
 FaultModel::FaultModel(const Timeline& timeline,
                        std::shared_ptr<fabric::faults::FaultEngine> engine)
     : timeline_(timeline),
       engine_(std::move(engine)),
-      views_(timeline, HasWindow(engine_->plan())) {}
+      views_(timeline, HasWindow(engine_->plan())),
+      names_peers_(NamesPeers(engine_->plan())) {}
 
 void FaultModel::OnGone(const Operation& operation) {
   if (operation.faulted) fates_.erase(operation.id.Pack());
@@ -35,6 +41,7 @@ void FaultModel::OnGone(const Operation& operation) {
 
 FetchVerdict FaultModel::OnFetch(const QueuePair& queue_pair, Operation& operation, bool sound) {
   const bool bare = bare_.erase({queue_pair.qkey, operation.request_id}) > 0;
+  if (sound && names_peers_) views_.Requested(operation);
   const bool outcome = sound && !operation.datagram && Concerns(Point::kOutcome, operation.kind);
   const bool placement = sound && !operation.datagram && operation.length > 0 &&
                          Concerns(Point::kPlacement, operation.kind);

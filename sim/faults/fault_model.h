@@ -86,6 +86,7 @@ class FaultModel final : public FaultPoints, public Observer {
   const Timeline& timeline_;
   const std::shared_ptr<fabric::faults::FaultEngine> engine_;
   FaultViews views_;
+  const bool names_peers_;                                  // a rule of the plan does
   std::map<std::uint64_t, Fate> fates_;                     // OperationId::Pack
   std::set<std::pair<std::uint32_t, std::uint32_t>> bare_;  // qkey, request id: without a context
 };

@@ -562,7 +562,6 @@ TEST(FaultModelTest, PlansNumberPeersInTheOrderOfTheirFirstInsertion) {
   Scene scene(rule);
   const sim::EfaAddress nobody{.gid = {1}};
   const sim::EfaAddress target{scene.b.state.gid, scene.to.number, scene.to.qkey};
-  EXPECT_FALSE(scene.Fetched().faulted);  // not inserted
   for (const sim::EfaAddress& address : {nobody, nobody, target}) {
     scene.model.OnInsertPeer(scene.a.state, address);
   }
@@ -570,6 +569,26 @@ TEST(FaultModelTest, PlansNumberPeersInTheOrderOfTheirFirstInsertion) {
   Operation& another = scene.bench.Start(OperationKind::kWrite, scene.from, scene.from, 10);
   scene.Fetch(another);
   EXPECT_FALSE(another.faulted);
+}
+
+// Under efa-run: there libfabric has the address vectors.
+TEST(FaultModelTest, PlansNumberPeersThatNobodyInsertedByTheFirstRequestToThem) {
+  FaultRule rule = Rule(Fault::kLocalKey);
+  rule.when.peers = {1};
+  Scene scene(rule);
+  sim::QueuePair& third = scene.b.OpenQueuePair();
+  const auto is_faulted = [&](sim::QueuePair& to, bool sound = true) {
+    Operation& operation = scene.bench.Start(OperationKind::kWrite, scene.from, to, 10);
+    scene.Fetch(operation, sound);
+    return operation.faulted;
+  };
+  EXPECT_FALSE(is_faulted(scene.from, /*sound=*/false));  // it goes nowhere
+  EXPECT_FALSE(is_faulted(scene.to));
+  EXPECT_FALSE(is_faulted(scene.to));
+  EXPECT_TRUE(is_faulted(third));
+  EXPECT_FALSE(is_faulted(scene.from));
+  EXPECT_FALSE(is_faulted(scene.to));
+  EXPECT_TRUE(is_faulted(third));
 }
 
 TEST(FaultModelTest, PlanMayNameAQueuePairByItsOrdinal) {

@@ -10,7 +10,13 @@ using fabric::faults::EventView;
 void FaultViews::Inserted(const NicState& nic, const EfaAddress& address) {
   const Key key{nic.index(), address.gid, address.queue_pair, address.qkey};
   std::uint32_t& count = inserted_[nic.index()];
-  if (peers_.emplace(key, count).second) ++count;
+  if (peers_.try_emplace(key, count).second) ++count;
+}
+
+void FaultViews::Requested(const Operation& operation) {
+  if (operation.peer == nullptr) return;
+  Inserted(*operation.initiator,
+           {operation.peer->gid, operation.destination_queue_pair, operation.destination_qkey});
 }
 
 std::optional<std::uint32_t> FaultViews::NumberOf(const NicState& nic, const NicState* peer,

@@ -26,6 +26,8 @@ class FaultViews {
   // A driver of the NIC has put an address into an address vector: plans number the peers of a NIC
   // in the order of their first insertion.
   void Inserted(const NicState& nic, const EfaAddress& address);
+  // A request to a peer; where drivers have no address vectors, its first one is what numbers it.
+  void Requested(const Operation& operation);
 
   fabric::faults::EventView Of(const NicState& nic) const;
   // The operation, as its initiator sees it; as its target, `nic`, does.
