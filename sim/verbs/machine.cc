@@ -13,41 +13,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "drydock/coro/status_macros.h"
-#include "drydock/fabric/faults/plan_json.h"
-#include "drydock/sim/faults/device_faults.h"
 #include "drydock/sim/hosts/forks.h"
 #include "drydock/sim/random.h"
+#include "drydock/sim/verbs/fault_plan.h"
 #include "drydock/sim/verbs/last_words.h"
 #include "drydock/sim/verbs/lost_memory.h"
 #include "drydock/sim/verbs/refusal.h"
 
 namespace drydock::sim::verbs {
 namespace {
-
-using fabric::faults::Fault;
-using fabric::faults::FaultEngine;
-using fabric::faults::FaultPlan;
-
-// The faults that the library applies itself: a driver's calls that a plan makes fail.
-fabric::faults::FaultSet DriverFaults() {
-  fabric::faults::FaultSet faults;
-  for (const Fault fault :
-       {Fault::kOpenDomainFails, Fault::kOpenCompletionQueueFails, Fault::kOpenEndpointFails,
-        Fault::kRegisterMemoryFails, Fault::kSendQueueFull, Fault::kReceiveQueueFull}) {
-    faults.set(static_cast<std::size_t>(fault));
-  }
-  return faults;
-}
-
-absl::StatusOr<std::shared_ptr<FaultEngine>> LoadFaults(const std::string& file,
-                                                        std::uint64_t seed) {
-  absl::StatusOr<FaultPlan> plan = fabric::faults::ReadFaultPlan(file);
-  if (!plan.ok()) {
-    return absl::Status(plan.status().code(), absl::StrCat("fault plan ", plan.status().message()));
-  }
-  return FaultEngine::Create(*std::move(plan), seed,
-                             {.device = DeviceFaults(), .decorator = DriverFaults()});
-}
 
 // Null: the process lives by the machine's clock.
 VirtualTime* FindVirtualTime() {
