@@ -8,13 +8,14 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "drydock/fabric/faults/fault.h"
-#include "drydock/fabric/faults/plan.h"
 #include "drydock/fabric/faults/plan_json.h"
+#include "drydock/fabric/operation.h"
 #include "drydock/sim/faults/device_faults.h"
 
 namespace drydock::sim::verbs {
 namespace {
 
+using fabric::OperationKind;
 using fabric::faults::Fault;
 using fabric::faults::FaultEngine;
 using fabric::faults::FaultPlan;
@@ -65,6 +66,30 @@ absl::StatusOr<std::shared_ptr<FaultEngine>> LoadFaults(const std::string& file,
   if (absl::Status status = CheckDriver(*plan); !status.ok()) return status;
   return FaultEngine::Create(*std::move(plan), seed,
                              {.device = DeviceFaults(), .decorator = DriverFaults()});
+}
+
+std::vector<std::string> IdleBetweenProcesses(const FaultPlan& plan) {
+  std::vector<std::string> lines;
+  for (std::size_t i = 0; i < plan.rules.size(); ++i) {
+    const FaultRule& rule = plan.rules[i];
+    switch (rule.fault) {
+      case Fault::kReorderedSegments:
+      case Fault::kTornPlacement:
+      case Fault::kDuplicatePlacement:
+        // The data of reads are placed here.
+        if (rule.when.operations == fabric::faults::OperationSet{OperationKind::kRead}) break;
+        lines.push_back(
+            absl::StrCat(Title(i, rule), " does nothing to writes and messages between processes"));
+        break;
+      case Fault::kImmediateFlood:
+      case Fault::kRegionCloses:
+        lines.push_back(absl::StrCat(Title(i, rule), " does nothing between processes"));
+        break;
+      default:
+        break;
+    }
+  }
+  return lines;
 }
 
 }  // namespace drydock::sim::verbs

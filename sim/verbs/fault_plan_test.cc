@@ -3,13 +3,23 @@
 #include <cstdlib>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "drydock/fabric/faults/engine.h"
+#include "drydock/fabric/faults/plan.h"
+#include "drydock/fabric/operation.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace drydock::sim::verbs {
 namespace {
+
+using fabric::faults::Fault;
+using fabric::faults::FaultRule;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
 
 absl::Status Load(const std::string& rules) {
   const char* const folder = std::getenv("TEST_TMPDIR");
@@ -36,6 +46,19 @@ TEST(FaultPlanTest, FaultsOfAnotherDriverAreRefused) {
               std::string("rule 2 (it): ") + fault +
                   " is applied with Drydock's own driver, which efa-run replaces");
   }
+}
+
+TEST(FaultPlanTest, SaysWhatDoesNothingBetweenProcesses) {
+  FaultRule torn = FaultRule::Of(Fault::kTornPlacement, "torn");
+  FaultRule reads = FaultRule::Of(Fault::kTornPlacement, "reads");
+  reads.when.operations = {fabric::OperationKind::kRead};
+  const FaultRule lost = FaultRule::Of(Fault::kLostPlacement, "lost");
+  const FaultRule flood = FaultRule::Of(Fault::kImmediateFlood, "flood");
+  EXPECT_THAT(IdleBetweenProcesses({.rules = {lost, torn, flood}}),
+              ElementsAre("rule 2 (torn): torn_placement does nothing to writes and messages "
+                          "between processes",
+                          "rule 3 (flood): immediate_flood does nothing between processes"));
+  EXPECT_THAT(IdleBetweenProcesses({.rules = {lost, reads}}), IsEmpty());
 }
 
 }  // namespace

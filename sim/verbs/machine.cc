@@ -156,6 +156,9 @@ absl::Status Machine::Prepare(Host& host) {
   if (!settings_.faults.empty()) {
     ASSIGN_OR_RETURN(faults_, LoadFaults(settings_.faults, settings_.seed));
     host.world().UseFaultEngine(faults_);
+    if (time_ == nullptr) {
+      for (const std::string& line : IdleBetweenProcesses(faults_->plan())) SayOnce(line);
+    }
   }
   if (!settings_.record.empty()) {
     if (recorder_ == nullptr) {
