@@ -50,6 +50,7 @@ void Timeline::StepReal() {
 }
 
 bool Timeline::RunUntil(const std::function<bool()>& done, coro::Duration duration) {
+  DD_CHECK(!real_, "the machine's clock runs by itself");
   const coro::Time deadline = coro::After(now_, duration);
   while (!done()) {
     if (pool_ != nullptr && StepScheduled(deadline)) continue;

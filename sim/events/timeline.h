@@ -10,8 +10,9 @@
 // poll). Idle time is free, and one seed gives one run.
 //
 // On the machine's clock, time passes by itself: events that are due happen when the program polls
-// (RunDue), or when the code that paces the world runs it (RunFor). Nothing that a program computes
-// is charged. Such a run is not deterministic.
+// (RunDue) or waits. Nothing that a program computes is charged. Such a run is not deterministic.
+// Nor is a virtual clock that other code moves to the machine's (RunFor): so live the processes of
+// sim/hosts.
 
 #ifndef DRYDOCK_SIM_EVENTS_TIMELINE_H_
 #define DRYDOCK_SIM_EVENTS_TIMELINE_H_
@@ -125,8 +126,8 @@ class Timeline final : public coro::Clock {
   void RunDue() {
     if (real_ && !queue_.empty()) StepReal();
   }
-  // Runs for `duration`, or until `done` holds after some event; returns whether it holds. On the
-  // virtual clock.
+  // Runs for `duration`, or until `done` holds after some event; returns whether it holds.
+  // REQUIRES of both: the virtual clock.
   bool RunUntil(const std::function<bool()>& done, coro::Duration duration);
   void RunFor(coro::Duration duration);
 

@@ -207,6 +207,21 @@ TEST(RealTimelineTest, WhatIsDueHappensWhenTheProgramPolls) {
   EXPECT_EQ(actor.numbers, (Numbers{1, 3}));
 }
 
+TEST(RealTimelineDeathTest, IsNotSetAheadOfTheClock) {
+  Timeline timeline(ClockKind::kReal);
+  EXPECT_DEATH(timeline.RunFor(1h), "the machine's clock runs by itself");
+}
+
+TEST(RealTimelineTest, ALookAtTheTimeGoesOnWithTheClock) {
+  Timeline timeline(ClockKind::kReal);
+  const coro::Time before = timeline.Now();
+  while (timeline.Now() == before) {
+  }
+  EXPECT_GT(timeline.TimeNow(), before);
+  EXPECT_GT(timeline.ElapsedNow(), 0ns);
+  EXPECT_EQ(timeline.elapsed(), 0ns);  // nothing has happened
+}
+
 // ---- With a scheduler ----
 
 // Picks the last ready step, but none before `waits_until`.

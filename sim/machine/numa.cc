@@ -31,11 +31,17 @@ std::uint64_t LocalAddress(const Operation& operation, Range range) {
 
 // ---- Calls of a program ----
 
-absl::Status Numa::CheckNode(const Node& machine, int numa_node) {
+absl::Status Numa::CheckNode(const Node& machine, int numa_node) const {
   const auto nodes = static_cast<int>(machine.profile().numa_cpus.size());
-  if (numa_node == kAnywhere || (numa_node >= 0 && numa_node < nodes)) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("NUMA node ", numa_node, ": profile ", machine.profile().name, " has ", nodes));
+  if (numa_node != kAnywhere && (numa_node < 0 || numa_node >= nodes)) {
+    return absl::InvalidArgumentError(absl::StrCat("NUMA node ", numa_node, ": profile ",
+                                                   machine.profile().name, " has ", nodes));
+  }
+  if (around_.timeline.real()) {
+    return absl::FailedPreconditionError(
+        "place memory or a thread: on the machine's clock no way takes longer than another");
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Numa::PlaceMemory(Node& machine, std::span<const std::byte> memory, int numa_node) {
@@ -65,7 +71,7 @@ absl::Status Numa::PlaceThread(Node& machine, std::size_t nic, int numa_node) {
 
 void Numa::Enter(Node& machine) {
   const Profile& profile = machine.profile();
-  if (!around_.timeline.real()) around_.host_path = this;
+  around_.host_path = this;
   for (std::size_t i = 0; i < machine.nic_count(); ++i) {
     const NicState& nic = machine.nic(i).state();
     nics_.resize(std::max<std::size_t>(nics_.size(), nic.index() + 1u));

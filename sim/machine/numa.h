@@ -35,8 +35,8 @@ namespace drydock::sim {
 
 class Node;
 
-// Not thread-safe: belongs to its world. On the machine's clock placing is allowed and has no
-// effect.
+// Not thread-safe: belongs to its world. On the machine's clock placing could have no effect, and is
+// refused: kFailedPrecondition.
 class Numa final : public HostPath {
  public:
   // The surroundings outlive it, and have it as their host path as soon as something was placed.
@@ -106,7 +106,7 @@ class Numa final : public HostPath {
     coro::Duration way{};     // from one node to the other
   };
 
-  static absl::Status CheckNode(const Node& machine, int numa_node);
+  absl::Status CheckNode(const Node& machine, int numa_node) const;
   void Enter(Node& machine);
   const Place* Find(const NicState& nic) const;
   coro::Duration Search(const NicState& nic) const;

@@ -242,5 +242,15 @@ TEST(NumaTest, PlacesThatDoNotExistAreRefused) {
   EXPECT_EQ(pair.lab.world().surroundings().host_path, nullptr);  // nothing is placed
 }
 
+TEST(NumaTest, PlacesAreRefusedOnTheMachinesClock) {
+  Lab lab(1, Small(), sim::ClockKind::kReal);
+  Side& side = lab.Add("a");
+  sim::Numa& numa = lab.world().numa();
+  EXPECT_EQ(numa.PlaceMemory(side.node, side.memory(), 1).code(),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(numa.PlaceThread(side.node, 0, 1).code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(lab.world().surroundings().host_path, nullptr);
+}
+
 }  // namespace
 }  // namespace drydock::sim_testing

@@ -51,7 +51,10 @@ absl::Status Processors::Assign(Node& machine, std::size_t nic, std::size_t thre
     return absl::InvalidArgumentError(
         absl::StrCat("thread ", thread, " is none of machine ", machine.name()));
   }
-  if (timeline_.real()) return absl::OkStatus();
+  if (timeline_.real()) {
+    return absl::FailedPreconditionError(
+        "assign a thread: on the machine's clock no work is charged to it");
+  }
   const std::uint32_t index = machine.nic(nic).index();
   if (by_nic_.size() <= index) by_nic_.resize(index + 1u);
   if (by_nic_[index].thread != kNoThread) --threads_[by_nic_[index].thread].nics;

@@ -58,8 +58,8 @@ struct CpuThreadOptions {
   bool progress_in_post = false;    // each of its posts also looks for completions
 };
 
-// Not thread-safe: belongs to its world. On the machine's clock assigning is allowed and has no
-// effect.
+// Not thread-safe: belongs to its world. On the machine's clock assigning could have no effect, and
+// is refused: kFailedPrecondition.
 class Processors final : public Actor {
  public:
   // Its constructor's arguments outlive it.

@@ -369,5 +369,14 @@ TEST(ProcessorsTest, WhatDoesNotExistIsRefused) {
                                                   sim::ThreadPlace::kFar, {})));
 }
 
+TEST(ProcessorsTest, ThreadsAreRefusedOnTheMachinesClock) {
+  Lab lab(1, Small(), sim::ClockKind::kReal);
+  Side& side = lab.Add("a");
+  const std::vector<std::size_t> nics = {0};
+  EXPECT_EQ(
+      lab.world().processors().ShareOut(side.node, nics, 1, sim::ThreadPlace::kNear, {}).code(),
+      absl::StatusCode::kFailedPrecondition);
+}
+
 }  // namespace
 }  // namespace drydock::sim_testing
