@@ -103,7 +103,7 @@ class Networked final : public Host::Impl, public ForkAware {
         far_(std::move(far)),
         // A machine's draws are its own, and its successor's are others: so are its qkeys.
         world_(Combine(Combine(options.seed, directory_->slot()), directory_->incarnation()),
-               *options.profile, {.checks = options.checks, .guest = true}),
+               *options.profile, {.checks = options.checks, .guest = true, .log = false}),
         node_(world_.AddNode(absl::StrCat("machine-", directory_->slot()), *options.profile,
                              IdentityOf(fabric, directory_->slot(), options))),
         network_(world_, node_, *directory_, far_.get(), fabric,

@@ -91,6 +91,20 @@ TEST_P(HostTest, AMessageTakesAReceive) {
   EXPECT_EQ(a.StatusOf(sent), 0);
 }
 
+// No two runs are equal: nobody could read it.
+TEST_P(HostTest, KeepsNoLog) {
+  Station a(Options());
+  Station b(Options());
+  b.Introduce(a.address().gid);
+  b.PostReceive(0, 8928, 1);
+  EXPECT_EQ(a.StatusOf(a.Post(b.address(), {.length = 8000})), 0);
+  for (Station* station : {&a, &b}) {
+    const std::lock_guard lock(station->host().mutex());
+    EXPECT_GT(station->host().world().timeline().event_count(), 0u);
+    EXPECT_EQ(station->host().world().log().count(), 0u);
+  }
+}
+
 TEST_P(HostTest, AWriteOfManyPacketsAnnouncesItsImmediate) {
   Station a(Options());
   Station b(Options());

@@ -12,10 +12,18 @@
 
 namespace drydock::sim {
 
+namespace {
+
+bool KeepsLog(const WorldOptions& options) {
+  return options.clock == ClockKind::kVirtual && options.log;
+}
+
+}  // namespace
+
 World::World(std::uint64_t seed, const Profile& profile, const WorldOptions& options)
     : undelayed_(options.delays ? std::nullopt : std::optional(WithoutDelays(profile))),
       profile_(undelayed_.has_value() ? *undelayed_ : profile),
-      timeline_(options.clock, options.clock == ClockKind::kVirtual ? &log_ : nullptr),
+      timeline_(options.clock, KeepsLog(options) ? &log_ : nullptr),
       wire_(seed, profile_),
       around_{.seed = seed,
               .timeline = timeline_,
@@ -28,12 +36,10 @@ World::World(std::uint64_t seed, const Profile& profile, const WorldOptions& opt
       log_writer_(std::make_unique<LogWriter>(timeline_, log_)),
       checks_(std::make_unique<Checks>(timeline_, deferred_, operations_, bus_)) {
   const bool is_virtual = options.clock == ClockKind::kVirtual;
-  if (is_virtual) {
-    observers_.Add(*log_writer_);
-    if (!options.guest) {
-      KeepFreedMemoryFromTheSecondWorld();
-      checks_->WatchOwners();
-    }
+  if (KeepsLog(options)) observers_.Add(*log_writer_);
+  if (is_virtual && !options.guest) {
+    KeepFreedMemoryFromTheSecondWorld();
+    checks_->WatchOwners();
   }
   if (!options.checks.value_or(is_virtual)) return;
   checks_->AddTo(observers_);
