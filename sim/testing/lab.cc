@@ -122,10 +122,11 @@ std::uint64_t Checksum(std::span<const std::byte> bytes) {
 // ---- The lab ----
 
 Lab::Lab(std::uint64_t seed, sim::Profile profile, sim::ClockKind clock,
-         std::shared_ptr<fabric::faults::FaultEngine> faults)
+         std::shared_ptr<fabric::faults::FaultEngine> faults, bool real_delays)
     : trace_(__FILE__, __LINE__, absl::StrCat("profile ", profile.name, ", seed ", seed)),
-      profile_(WithLimits(clock == sim::ClockKind::kReal ? WithoutDelays(std::move(profile))
-                                                         : std::move(profile))),
+      profile_(WithLimits(clock == sim::ClockKind::kReal && !real_delays
+                              ? WithoutDelays(std::move(profile))
+                              : std::move(profile))),
       world_(seed, profile_, {.clock = clock, .checks = true}) {
   // These tests are about devices: many post one request over and over, with one context.
   world_.checks().rules().contexts_are_names = false;

@@ -138,10 +138,11 @@ class Lab {
   static constexpr coro::Duration kPatience = std::chrono::seconds(20);
 
   // `faults`: the fault plan that the devices apply; null: there are no faults. On the machine's
-  // clock the profile is taken WithoutDelays.
+  // clock the profile is taken WithoutDelays, unless `real_delays`.
   explicit Lab(std::uint64_t seed, sim::Profile profile = Small(),
                sim::ClockKind clock = sim::ClockKind::kVirtual,
-               std::shared_ptr<fabric::faults::FaultEngine> faults = nullptr);
+               std::shared_ptr<fabric::faults::FaultEngine> faults = nullptr,
+               bool real_delays = false);
   // Fails the test when the program broke a rule that no ExpectFinding took.
   ~Lab();
 

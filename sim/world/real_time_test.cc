@@ -401,5 +401,30 @@ TEST_F(LiveTest, AFindingHasTheTimeOfTheClock) {
   lab_.ExpectFinding(sim::Check::kCompletionQueueCapacity, 1);
 }
 
+// ---- With the delays of a profile ----
+
+TEST(RealTimeWithDelaysTest, OperationsTakeTheirTime) {
+  sim::Profile profile = Calm();
+  profile.one_way.fixed = 2ms;
+  Lab lab(1, profile, sim::ClockKind::kReal, nullptr, /*real_delays=*/true);
+  Side& a = lab.Add("a");
+  Side& b = lab.Add("b");
+  lab.Introduce();
+  Fill(a.Bytes(0, 40000), 1);
+  ASSERT_EQ(b.endpoint->Recv(b.RecvAt(65536, 1000, 3)), ErrorCode::kOk);
+  const coro::Time began = lab.world().Now();
+  ASSERT_EQ(a.endpoint->Write(a.WriteTo(b, 0, 40000, 1)), ErrorCode::kOk);
+  EXPECT_TRUE(lab.Take(a, 1).ok());
+  EXPECT_GE(lab.world().Now() - began, 4ms);  // there and back
+  EXPECT_TRUE(Holds(b.Bytes(0, 40000), 1));
+  const coro::Time sent = lab.world().Now();
+  ASSERT_EQ(a.endpoint->Send(a.SendTo(b, 0, 1000, 2)), ErrorCode::kOk);
+  EXPECT_TRUE(lab.Take(b, 3).ok());
+  EXPECT_GE(lab.world().Now() - sent, 2ms);
+  EXPECT_TRUE(lab.Take(a, 2).ok());
+  lab.ExpectWorks(b, a);
+  lab.ExpectNoMore();
+}
+
 }  // namespace
 }  // namespace drydock::sim_testing
