@@ -45,7 +45,7 @@ Segment InlinePayload(const Operation& operation) {
 
 // ---- Bytes ----
 
-// The one place where the simulator copies bytes that a NIC places.
+// The one place where bytes of operations reach the memory of a machine.
 bool Placement::Put(const BytesPlaced& bytes, const Memory& from) {
   around_.observers.Tell<&Observer::OnPlacing>(bytes);
   bool there = true;
