@@ -55,13 +55,6 @@ void MemoryChecks::Forget(WatchedQueue& queue) {
   queue.receives.ForEach(forget);
 }
 
-void MemoryChecks::OnQueuePairGone(const QueuePair& queue_pair) {
-  WatchedQueue* queue = queues_.Find(queue_pair.serial);
-  if (queue == nullptr) return;
-  Forget(*queue);
-  queues_.Close(queue_pair.serial);
-}
-
 void MemoryChecks::OnRingsTaken(const QueuePair& queue_pair) {
   WatchedQueue* queue = queues_.Find(queue_pair.serial);
   if (queue == nullptr || queue->raw) return;
@@ -139,6 +132,13 @@ void MemoryChecks::OnCompletionRead(const QueuePair& queue_pair, bool receive, s
 }
 
 // ---- The device: requests ----
+
+void MemoryChecks::OnQueuePairGone(const QueuePair& queue_pair) {
+  WatchedQueue* queue = queues_.Find(queue_pair.serial);
+  if (queue == nullptr) return;
+  Forget(*queue);
+  queues_.Close(queue_pair.serial);
+}
 
 WatchedRequest* MemoryChecks::RequestOf(const Operation& operation) const {
   const WatchedQueue* queue = queues_.Find(operation.source);

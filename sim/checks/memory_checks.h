@@ -31,7 +31,6 @@ class MemoryChecks final : public Observer {
 
   // ---- The driver ----
   void OnEndpointOpened(const EndpointOpened& endpoint) override;
-  void OnQueuePairGone(const QueuePair& queue_pair) override;
   void OnRingsTaken(const QueuePair& queue_pair) override;
   void OnPosted(const QueuePair& queue_pair, const fabric::efa_queue::SendWork& work,
                 const Posted& posted, std::uint32_t peer) override;
@@ -42,6 +41,7 @@ class MemoryChecks final : public Observer {
                         std::uint8_t status) override;
 
   // ---- The device ----
+  void OnQueuePairGone(const QueuePair& queue_pair) override;
   void OnReceiveTaken(const NicState& nic, const QueuePair& queue_pair,
                       const ReceiveWork& receive) override;
   void OnMessageLands(const NicState& nic, const QueuePair& target, const Operation& operation,

@@ -106,6 +106,8 @@ class DeviceEvents {
   virtual void OnSilent(const Operation& /*operation*/) {}
   // It is about to leave the operation table.
   virtual void OnGone(const Operation& /*operation*/) {}
+  // The device knows none of its requests any more: it is about to be destroyed, or is reset.
+  virtual void OnQueuePairGone(const QueuePair& /*queue_pair*/) {}
   // An entry for a completion queue, and its fate.
   virtual void OnReported(const NicState& /*nic*/, const CompletionRing& /*ring*/,
                           const DeviceCompletion& /*completion*/, EntryFate /*fate*/) {}

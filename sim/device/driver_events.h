@@ -56,8 +56,6 @@ class DriverEvents {
   virtual void OnEndpointOpened(const EndpointOpened& /*endpoint*/) {}
   // All of its posts have reached the device.
   virtual void OnEndpointClosing(const QueuePair& /*queue_pair*/) {}
-  // Its device knows none of its requests any more, and it is about to be destroyed.
-  virtual void OnQueuePairGone(const QueuePair& /*queue_pair*/) {}
   // Code other than the driver writes to its rings from now on.
   virtual void OnRingsTaken(const QueuePair& /*queue_pair*/) {}
   // A queue pair goes, or its program ends, and `requests` of a batch that was begun on it were
