@@ -117,14 +117,15 @@ const char* QueueFaultName(QueueFaultKind kind) {
 
 // ---- Opening ----
 
-absl::StatusOr<std::unique_ptr<SimQueue>> SimQueue::Open(fabric::Endpoint& endpoint, bool live) {
+absl::StatusOr<std::unique_ptr<SimQueue>> SimQueue::Open(fabric::Endpoint& endpoint,
+                                                         bool real_time) {
   auto* const access = endpoint.power<sim::QueueAccess>();
   if (access == nullptr) {
     return absl::UnimplementedError(
         "open device queue: the endpoint's queues cannot be driven by a device: it takes a "
         "simulated NIC's fabric efa-direct");
   }
-  if (!live) {
+  if (!real_time) {
     return absl::FailedPreconditionError(
         "open device queue: the simulated world keeps virtual time: a device has its own");
   }

@@ -38,9 +38,9 @@ class SimQueue {
  public:
   // Takes over the rings of `endpoint` and its completion queues, for itself alone: the endpoint's
   // program neither posts nor reads from now on. kUnimplemented: it is no simulated endpoint of the
-  // fabric efa-direct. kFailedPrecondition: it has posted already, or the time is virtual.
+  // fabric efa-direct. kFailedPrecondition: it has posted already, or not `real_time`.
   // kResourceExhausted: no memory.
-  static absl::StatusOr<std::unique_ptr<SimQueue>> Open(fabric::Endpoint& endpoint, bool live);
+  static absl::StatusOr<std::unique_ptr<SimQueue>> Open(fabric::Endpoint& endpoint, bool real_time);
   SimQueue(const SimQueue&) = delete;
   SimQueue& operator=(const SimQueue&) = delete;
 

@@ -272,13 +272,13 @@ TEST_F(SimQueueTest, ADoorbellRecordIsRungForEveryBatch) {
   EXPECT_THAT(bed_.a.queue.faults(), IsEmpty());
 }
 
-TEST_F(SimQueueTest, OnlyLiveQueuesOfNobodyElseAreGivenAway) {
+TEST_F(SimQueueTest, OnlyQueuesOfNobodyElseInRealTimeAreGivenAway) {
   sim_testing::Side& used = bed_.lab.AddBeside(bed_.a.side);
   used.Insert(bed_.b.side);
   ASSERT_EQ(used.endpoint->Recv(used.RecvAt(0, 64, 1)), fabric::ErrorCode::kOk);
   EXPECT_EQ(bed_.engine.Open(*used.endpoint).status().code(),
             absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(SimQueue::Open(*bed_.a.side.endpoint, /*live=*/false).status().message(),
+  EXPECT_THAT(SimQueue::Open(*bed_.a.side.endpoint, /*real_time=*/false).status().message(),
               HasSubstr("virtual time"));
   EXPECT_EQ(bed_.a.queue.PeerOf(fabric::Peer{99}, used.endpoint->address()).status().code(),
             absl::StatusCode::kNotFound);

@@ -178,7 +178,7 @@ TEST(MetricsTest, CommandsOfTheDriverAreCountedAndThoseThatFailUnderTheirNames) 
   EXPECT_EQ(counters.submitted_cmds, before + 1);  // one address handle for each destination
 }
 
-TEST(MetricsTest, LiveDevicesCountTheSame) {
+TEST(MetricsTest, DevicesInRealTimeCountTheSame) {
   const auto run = [](sim::ClockKind clock) {
     Lab lab(1, Calm(), clock);
     Side& a = lab.Add("a");
@@ -198,12 +198,12 @@ TEST(MetricsTest, LiveDevicesCountTheSame) {
     return all;
   };
   const auto simulated = run(sim::ClockKind::kVirtual);
-  const auto live = run(sim::ClockKind::kReal);
-  ASSERT_EQ(simulated.size(), live.size());
-  for (std::size_t i = 0; i < live.size(); ++i) {
-    for (std::size_t k = 0; k < live[i].counters.size(); ++k) {
-      EXPECT_EQ(live[i].counters[k].value, simulated[i].counters[k].value)
-          << live[i].node << " " << live[i].counters[k].name;
+  const auto real = run(sim::ClockKind::kReal);
+  ASSERT_EQ(simulated.size(), real.size());
+  for (std::size_t i = 0; i < real.size(); ++i) {
+    for (std::size_t k = 0; k < real[i].counters.size(); ++k) {
+      EXPECT_EQ(real[i].counters[k].value, simulated[i].counters[k].value)
+          << real[i].node << " " << real[i].counters[k].name;
     }
   }
 }

@@ -32,9 +32,9 @@ sim::Profile Quick() {
   return profile;
 }
 
-class LiveTest : public ::testing::Test {
+class RealTimeTest : public ::testing::Test {
  protected:
-  LiveTest()
+  RealTimeTest()
       : lab_(1, Quick(), sim::ClockKind::kReal),
         a_(lab_.Add("a")),
         b_(lab_.Add("b")),
@@ -59,7 +59,7 @@ class LiveTest : public ::testing::Test {
 
 // ---- Operations that succeed ----
 
-TEST_F(LiveTest, EveryKindOfOperationOfManySizes) {
+TEST_F(RealTimeTest, EveryKindOfOperationOfManySizes) {
   EXPECT_TRUE(!lab_.world().IsVirtual());
   for (const std::size_t length :
        {std::size_t{0}, std::size_t{1}, std::size_t{33}, std::size_t{4096}, std::size_t{8928},
@@ -88,7 +88,7 @@ TEST_F(LiveTest, EveryKindOfOperationOfManySizes) {
   ExpectNoMore();
 }
 
-TEST_F(LiveTest, WritesOfSeveralMebibytes) {
+TEST_F(RealTimeTest, WritesOfSeveralMebibytes) {
   constexpr std::size_t kLength = 6 << 20;
   std::vector<std::byte> source(kLength);
   std::vector<std::byte> target(kLength + 64);
@@ -105,7 +105,7 @@ TEST_F(LiveTest, WritesOfSeveralMebibytes) {
   EXPECT_TRUE(IsZero(std::span(target).subspan(kLength)));
 }
 
-TEST_F(LiveTest, BatchesAreServedInAnyOrder) {
+TEST_F(RealTimeTest, BatchesAreServedInAnyOrder) {
   std::uint64_t turned = 0;
   constexpr std::uint64_t kRounds = 50;
   for (std::uint64_t round = 0; round < kRounds; ++round) {
@@ -124,7 +124,7 @@ TEST_F(LiveTest, BatchesAreServedInAnyOrder) {
   EXPECT_GT(turned, kRounds * 5);
 }
 
-TEST_F(LiveTest, FullQueueSaysAgainUntilItIsRead) {
+TEST_F(RealTimeTest, FullQueueSaysAgainUntilItIsRead) {
   const std::size_t depth = a_.endpoint->limits().send_queue_depth;
   std::size_t posted = 0;
   while (a_.endpoint->Write(a_.WriteTo(b_, 0, 64, posted + 1)) == ErrorCode::kOk) ++posted;
@@ -134,7 +134,7 @@ TEST_F(LiveTest, FullQueueSaysAgainUntilItIsRead) {
   EXPECT_EQ(a_.endpoint->Write(a_.WriteTo(b_, 0, 64, 9)), ErrorCode::kOk);
 }
 
-TEST_F(LiveTest, ManyOperationsEndOnceEach) {
+TEST_F(RealTimeTest, ManyOperationsEndOnceEach) {
   std::uint64_t next = 1;
   std::set<std::uint64_t> ended;
   while (ended.size() < 20000) {
@@ -154,9 +154,9 @@ TEST_F(LiveTest, ManyOperationsEndOnceEach) {
   ExpectNoMore();
 }
 
-TEST_F(LiveTest, Loopback) { lab_.ExpectWorks(a_, a_); }
+TEST_F(RealTimeTest, Loopback) { lab_.ExpectWorks(a_, a_); }
 
-TEST_F(LiveTest, Datagrams) {
+TEST_F(RealTimeTest, Datagrams) {
   Side& from = lab_.AddBeside(a_, {.type = fabric::EndpointType::kDatagram});
   Side& to = lab_.AddBeside(b_, {.type = fabric::EndpointType::kDatagram});
   from.Insert(to);
@@ -177,7 +177,7 @@ TEST_F(LiveTest, Datagrams) {
   ExpectNoMore();
 }
 
-TEST_F(LiveTest, InjectedWritesAndSolicitedImmediates) {
+TEST_F(RealTimeTest, InjectedWritesAndSolicitedImmediates) {
   Side& wide = lab_.AddBeside(a_, {.receives_take_immediates = true, .inject_bytes = 80});
   Side& target = lab_.AddBeside(b_, {.receives_take_immediates = true});
   wide.Insert(target);
@@ -199,7 +199,7 @@ TEST_F(LiveTest, InjectedWritesAndSolicitedImmediates) {
 
 // ---- Operations that fail ----
 
-TEST_F(LiveTest, BadKeysRangesAndRightsFailAlone) {
+TEST_F(RealTimeTest, BadKeysRangesAndRightsFailAlone) {
   fabric::WriteRequest write = a_.WriteTo(b_, 0, 4096, 1);
   write.source.local_key ^= 2;
   ASSERT_EQ(a_.endpoint->Write(write), ErrorCode::kOk);
@@ -225,7 +225,7 @@ TEST_F(LiveTest, BadKeysRangesAndRightsFailAlone) {
   ExpectNoMore();
 }
 
-TEST_F(LiveTest, LimitsAreThoseOfTheDevice) {
+TEST_F(RealTimeTest, LimitsAreThoseOfTheDevice) {
   ASSERT_EQ(a_.endpoint->Send(a_.SendTo(b_, 0, 8929, 1)), ErrorCode::kOk);
   ExpectStatus(1, 6);
   ASSERT_EQ(b_.endpoint->Recv(b_.RecvAt(0, 99, 2)), ErrorCode::kOk);
@@ -233,7 +233,7 @@ TEST_F(LiveTest, LimitsAreThoseOfTheDevice) {
   ExpectStatus(3, 11);
 }
 
-TEST_F(LiveTest, MalformedWorkFailsAlone) {
+TEST_F(RealTimeTest, MalformedWorkFailsAlone) {
   void* slot = PlaceRaw(a_, RawWrite(a_, b_, 0, 64));
   static_cast<fabric::efa_queue::NarrowWqe*>(slot)->meta.ctrl2 ^= 1;
   RingRaw(a_);
@@ -243,7 +243,7 @@ TEST_F(LiveTest, MalformedWorkFailsAlone) {
   EXPECT_EQ(a_.nic.counters().malformed_work, 1u);
 }
 
-TEST_F(LiveTest, SendWaitsForAReceive) {
+TEST_F(RealTimeTest, SendWaitsForAReceive) {
   Fill(a_.Bytes(0, 100), 1);
   ASSERT_EQ(a_.endpoint->Send(a_.SendTo(b_, 0, 100, 1)), ErrorCode::kOk);
   lab_.Watch(5ms);
@@ -254,14 +254,14 @@ TEST_F(LiveTest, SendWaitsForAReceive) {
   EXPECT_TRUE(Holds(b_.Bytes(0, 100), 1));
 }
 
-TEST_F(LiveTest, FinitePatienceEnds) {
+TEST_F(RealTimeTest, FinitePatienceEnds) {
   Side& hasty = lab_.AddBeside(a_, {.retries = 3});
   hasty.Insert(b_);
   ASSERT_EQ(hasty.endpoint->Send(hasty.SendTo(b_, 0, 100, 1)), ErrorCode::kOk);
   EXPECT_EQ(lab_.Take(hasty, 1).provider_error, 10);
 }
 
-TEST_F(LiveTest, ClosedAndUnknownPeers) {
+TEST_F(RealTimeTest, ClosedAndUnknownPeers) {
   ASSERT_TRUE(c_.peers->Remove(c_.PeerOf(a_)).ok());
   ASSERT_EQ(a_.endpoint->Write(a_.WriteTo(c_, 0, 64, 1)), ErrorCode::kOk);
   ASSERT_EQ(a_.endpoint->Read(a_.ReadFrom(c_, 0, 64, 2)), ErrorCode::kOk);
@@ -272,7 +272,7 @@ TEST_F(LiveTest, ClosedAndUnknownPeers) {
   ExpectStatus(3, 9);
 }
 
-TEST_F(LiveTest, SilentPeers) {
+TEST_F(RealTimeTest, SilentPeers) {
   lab_.ExpectWorks(a_, b_);
   ASSERT_EQ(a_.endpoint->Send(a_.SendTo(b_, 0, 100, 1)), ErrorCode::kOk);  // waits for a receive
   lab_.Watch(1ms);
@@ -287,7 +287,7 @@ TEST_F(LiveTest, SilentPeers) {
   ExpectNoMore();
 }
 
-TEST_F(LiveTest, BlockedWayBackIsSilence) {
+TEST_F(RealTimeTest, BlockedWayBackIsSilence) {
   lab_.world().Block(b_.node, a_.node);
   ASSERT_EQ(a_.endpoint->Write(a_.WriteTo(b_, 0, 64, 1)), ErrorCode::kOk);
   ASSERT_EQ(a_.endpoint->Read(a_.ReadFrom(b_, 0, 64, 2)), ErrorCode::kOk);
@@ -298,7 +298,7 @@ TEST_F(LiveTest, BlockedWayBackIsSilence) {
 }
 
 // A peer that wrote to us has been heard from, in whatever way the device served the write.
-TEST_F(LiveTest, PeerThatWroteToUsHasBeenHeard) {
+TEST_F(RealTimeTest, PeerThatWroteToUsHasBeenHeard) {
   ASSERT_EQ(b_.endpoint->Write(b_.WriteTo(a_, 0, 64, 1)), ErrorCode::kOk);
   EXPECT_TRUE(lab_.Take(b_, 1).ok());
   b_.node.Kill();
@@ -306,7 +306,7 @@ TEST_F(LiveTest, PeerThatWroteToUsHasBeenHeard) {
   ExpectStatus(2, 13);
 }
 
-TEST_F(LiveTest, ResetAndNonsense) {
+TEST_F(RealTimeTest, ResetAndNonsense) {
   ASSERT_EQ(a_.endpoint->Send(a_.SendTo(b_, 0, 100, 1)), ErrorCode::kOk);  // waits for a receive
   lab_.Watch(1ms);
   b_.node.Reset();
@@ -320,9 +320,8 @@ TEST_F(LiveTest, ResetAndNonsense) {
   ExpectStatus(4, 12);
 }
 
-// The device remembers where the last write of a queue went. The objects behind it may go between
-// two writes.
-TEST(LiveRouteTest, IsForgottenWhenWhatItRestsOnEnds) {
+// Of two equal writes, the second one finds that something has ended.
+TEST(RealTimeEndsTest, AWriteMeetsWhatEndedSinceTheLastOne) {
   struct Case {
     const char* what;
     std::function<void(Lab& lab, Side& a, Side& b)> happens;
@@ -363,7 +362,7 @@ TEST(LiveRouteTest, IsForgottenWhenWhatItRestsOnEnds) {
   }
 }
 
-TEST_F(LiveTest, ClosedEndpointEndsItsWorkInSilence) {
+TEST_F(RealTimeTest, ClosedEndpointEndsItsWorkInSilence) {
   ASSERT_EQ(a_.endpoint->Send(a_.SendTo(b_, 0, 100, 1)), ErrorCode::kOk);  // waits for a receive
   lab_.Watch(1ms);
   ASSERT_EQ(a_.endpoint->Write(a_.WriteTo(b_, 0, 64, kBad)), ErrorCode::kOk);  // rung, not served
@@ -373,7 +372,7 @@ TEST_F(LiveTest, ClosedEndpointEndsItsWorkInSilence) {
   EXPECT_TRUE(IsZero(b_.Bytes(0, 100)));
 }
 
-TEST_F(LiveTest, OverrunLosesEntries) {
+TEST_F(RealTimeTest, OverrunLosesEntries) {
   Side& small = lab_.AddBeside(a_, {.queue_depth = 4});
   small.Insert(b_);
   b_.Insert(small);
@@ -387,7 +386,7 @@ TEST_F(LiveTest, OverrunLosesEntries) {
   lab_.ExpectFinding(sim::Check::kCompletionQueueCapacity, 16);
 }
 
-TEST_F(LiveTest, AFindingHasTheTimeOfTheClock) {
+TEST_F(RealTimeTest, AFindingHasTheTimeOfTheClock) {
   lab_.Watch(2ms);
   Side& small = lab_.AddBeside(a_, {.queue_depth = 4});
   small.Insert(b_);
