@@ -5,9 +5,13 @@
 
 namespace drydock::sim {
 
+CompletionRing& CompletionWriter::RingOf(const QueuePair& queue_pair, Queue queue) {
+  return queue == Queue::kSend ? *queue_pair.send_ring : *queue_pair.receive_ring;
+}
+
 void CompletionWriter::Write(const QueuePair& queue_pair, Queue queue,
                              const DeviceCompletion& completion) {
-  CompletionRing& ring = queue == Queue::kSend ? *queue_pair.send_ring : *queue_pair.receive_ring;
+  CompletionRing& ring = RingOf(queue_pair, queue);
   EntryFate fate = EntryFate::kWritten;
   if (!ring.Push(completion)) [[unlikely]] {
     ++nic_.counters.completions_lost;
@@ -27,9 +31,8 @@ void CompletionWriter::Write(const QueuePair& queue_pair, Queue queue,
     for (std::uint32_t i = 0; i <= verdict.repeats; ++i) Write(queue_pair, queue, completion);
     return;
   }
-  around_.observers.Tell<&Observer::OnReported>(
-      nic_, queue == Queue::kSend ? *queue_pair.send_ring : *queue_pair.receive_ring, completion,
-      EntryFate::kWithheld);
+  CompletionRing& ring = RingOf(queue_pair, queue);
+  around_.observers.Tell<&Observer::OnReported>(nic_, ring, completion, EntryFate::kWithheld);
   const auto write = [this, number = queue_pair.number, serial = queue_pair.serial, queue,
                       completion] {
     const QueuePair* found = nic_.queue_pairs.FindSame(number, serial);
@@ -40,8 +43,7 @@ void CompletionWriter::Write(const QueuePair& queue_pair, Queue queue,
       around_.deferred.After(verdict.delay, write);
       break;
     case When::kAfterOthers:
-      Hold(queue == Queue::kSend ? *queue_pair.send_ring : *queue_pair.receive_ring, verdict,
-           write);
+      Hold(ring, verdict, write);
       break;
     case When::kOverrun:
       ++nic_.counters.completions_lost;

@@ -41,6 +41,7 @@ class CompletionWriter {
     std::function<void()> write;
   };
 
+  static CompletionRing& RingOf(const QueuePair& queue_pair, Queue queue);
   void Hold(const CompletionRing& ring, const CompletionVerdict& verdict,
             std::function<void()> write);
   void Release(std::uint64_t number);
