@@ -401,6 +401,20 @@ TEST_F(FailuresTest, AStormOfPeersThatAreNotReady) {
   EXPECT_GT(refused, kMessages / 4);
 }
 
+// The interface has no address vectors whose order could be it.
+TEST_F(FailuresTest, APlanNumbersPeersByTheFirstRequestsToThem) {
+  WritePlan(R"({"fault": "local_key", "when": {"peer": 1}})");
+  End a({.nic = 0});
+  End b({.nic = 1});
+  End c({.nic = 1});
+  b.HandleOf(a);
+  c.HandleOf(a);
+  for (End* to : {&c, &b, &c, &b}) {
+    ASSERT_EQ(a.Write(*to, 1, 8), 0);
+    EXPECT_EQ(Await(a.send_queue).status, to == &b ? IBV_WC_LOC_PROT_ERR : IBV_WC_SUCCESS);
+  }
+}
+
 // ---- Calls that a plan lets fail ----
 
 TEST_F(FailuresTest, TheThirdRegistration) {
