@@ -35,8 +35,8 @@ namespace drydock::sim {
 
 class Node;
 
-// Not thread-safe: belongs to its world. On the machine's clock placing could have no effect, and is
-// refused: kFailedPrecondition.
+// Not thread-safe: belongs to its world. On the machine's clock placing could have no effect, and
+// is refused: kFailedPrecondition.
 class Numa final : public HostPath {
  public:
   // The surroundings outlive it, and have it as their host path as soon as something was placed.

@@ -8,11 +8,11 @@
 //
 // The same machines run by two clocks (sim/events/timeline.h). In virtual time (the default; tests)
 // everything random is drawn from the seed: the same seed and the same program give the same events
-// at the same times. On the machine's clock the devices work while the program polls; with a profile
-// WithoutDelays that is as fast as it goes. Bounds, rights, limits, errors and faults are the same.
-// Such a run is not deterministic: it keeps no log, and the checks are on only where they are asked
-// for. The worlds of several processes (sim/hosts) have the virtual clock, and code that runs them
-// as far as the machine's clock has come: not deterministic either, and without a log.
+// at the same times. On the machine's clock the devices work while the program polls; with a
+// profile WithoutDelays that is as fast as it goes. Bounds, rights, limits, errors and faults are
+// the same. Such a run is not deterministic: it keeps no log, and the checks are on only where they
+// are asked for. The worlds of several processes (sim/hosts) have the virtual clock, and code that
+// runs them as far as the machine's clock has come: not deterministic either, and without a log.
 
 #ifndef DRYDOCK_SIM_WORLD_WORLD_H_
 #define DRYDOCK_SIM_WORLD_WORLD_H_
@@ -149,8 +149,8 @@ class World final : public coro::Clock {
   Checks& checks() { return *checks_; }
   // The rules that the program broke, in the order of the first time. Valid until the next event.
   std::span<const Finding> findings() const;
-  // Everything that happened; empty where WorldOptions wants none, and on the machine's clock: there
-  // no run is like another.
+  // Everything that happened; empty where WorldOptions wants none, and on the machine's clock:
+  // there no run is like another.
   EventLog& log() { return log_; }
   const Digest& digest() const { return log_.digest(); }
 
