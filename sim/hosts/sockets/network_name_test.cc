@@ -58,5 +58,24 @@ TEST(NetworkNameTest, OpenMpiNamesThatOfMpirun) {
   EXPECT_EQ(Launched({}), "NOT_FOUND");
 }
 
+// In a batch job of Slurm some ranks of mpirun see a step, which lacks mpirun's node, and others none.
+TEST(NetworkNameTest, RanksOfMpirunMeetAtMpirunAlsoInAStepOfSlurm) {
+  std::map<std::string, std::string> environment = {
+      {"SLURM_STEP_NODELIST", "node2"}, {"SLURM_JOB_ID", "100"}, {"SLURM_STEP_ID", "0"}};
+  environment["OMPI_COMM_WORLD_RANK"] = "1";
+  EXPECT_EQ(Launched(environment), "NOT_FOUND");
+  environment["OMPI_MCA_orte_hnp_uri"] = "65538.0;tcp://10.0.0.1,172.17.0.1:40001";
+  EXPECT_EQ(Launched(environment), "tcp://10.0.0.1:25539");
+}
+
+// Open MPI 5 starts ranks by PRRTE; srun sets the rank of PMIx, too.
+TEST(NetworkNameTest, RanksOfOpenMpiFiveAreToldNothing) {
+  std::map<std::string, std::string> environment = {
+      {"SLURM_STEP_NODELIST", "node2"}, {"SLURM_JOB_ID", "100"}, {"PMIX_RANK", "1"}};
+  EXPECT_EQ(Launched(environment), "tcp://node2:23100");
+  environment["PRTE_LAUNCHED"] = "1";
+  EXPECT_EQ(Launched(environment), "NOT_FOUND");
+}
+
 }  // namespace
 }  // namespace drydock::sim
