@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -127,7 +128,10 @@ absl::Status Meet(const Settings& settings) {
   ASSIGN_OR_RETURN(const sim::NetworkName network, sim::ParseNetworkName(settings.network));
   RETURN_IF_ERROR(sim::ServeIfFirst(network, key).status());
   constexpr auto kPatience = std::chrono::seconds(30);  // for computers that begin later
-  return sim::CallRendezvous(settings.network, key, kPatience).status();
+  ASSIGN_OR_RETURN(sim::CalledRendezvous called,
+                   sim::CallRendezvous(settings.network, key, kPatience));
+  sim::KeepThroughExec(std::move(called.stream));
+  return absl::OkStatus();
 }
 
 void PutInFront(const char* variable, const std::string& value) {

@@ -1,5 +1,6 @@
 #include "drydock/sim/hosts/sockets/call.h"
 
+#include <fcntl.h>
 #include <poll.h>
 
 #include <algorithm>
@@ -26,6 +27,9 @@ using namespace std::chrono_literals;
 constexpr coro::Duration kAnswerTime = 5s;
 constexpr coro::Duration kPause = 50ms;
 constexpr std::size_t kMostUnsent = 1 << 17;  // an answer to each news of a full network
+
+// Programs number descriptors of their own from 3 on.
+constexpr int kOutOfTheirWay = 100;
 
 // Until the socket is a connection, or has failed.
 void AwaitConnection(const Stream& stream) {
@@ -67,6 +71,14 @@ absl::StatusOr<CalledRendezvous> TryOnce(const NetworkName& name, const std::str
 }
 
 }  // namespace
+
+void KeepThroughExec(Stream stream) {
+  static auto& kept = *new Stream(std::move(stream));  // its end would be that of all copies
+  Control control;
+  control.type = ControlType::kProgram;
+  kept.Say(control);
+  fcntl(kept.fd(), F_DUPFD, kOutOfTheirWay);  // a copy that exec does not close
+}
 
 bool Await(Stream& stream, std::span<const std::byte>& message, coro::Duration patience) {
   coro::SteadyClock clock;

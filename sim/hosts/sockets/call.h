@@ -25,6 +25,12 @@ absl::StatusOr<CalledRendezvous> CallRendezvous(const std::string& network,
                                                 const std::string& key_file,
                                                 coro::Duration patience);
 
+// The rendezvous stays for the program that this process becomes by exec, which may open a NIC much
+// later: the connection stays open until the program has ended, and with it all its children that
+// have not closed their copy of the descriptor, or until it closes the descriptor itself. To be
+// called once.
+void KeepThroughExec(Stream stream);
+
 // Waits for the next message, `patience` at the most. False: none came.
 bool Await(Stream& stream, std::span<const std::byte>& message, coro::Duration patience);
 

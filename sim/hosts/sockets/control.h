@@ -15,6 +15,10 @@
 //                                          ◄──  kNews of each machine that is there
 //                                          ◄──  kWelcome, or kRefused
 //
+// A program that may become a machine, or more than one after the other, says so, and nothing else:
+//
+//     kProgram                             ──►
+//
 // A machine is welcomed once all the others have acknowledged the news of it, so that any machine
 // that is given its address can use it, and after 1 s in any case: a machine that has not
 // acknowledged the news by then has stopped.
@@ -36,7 +40,15 @@
 
 namespace drydock::sim {
 
-enum class ControlType : std::uint32_t { kJoin = 1, kNews, kKnown, kWelcome, kRefused, kReturn };
+enum class ControlType : std::uint32_t {
+  kJoin = 1,
+  kNews,
+  kKnown,
+  kWelcome,
+  kRefused,
+  kReturn,
+  kProgram
+};
 
 // For so long the rendezvous keeps the seat of a machine that is out of reach.
 inline constexpr coro::Duration kSeatIsKept = std::chrono::minutes(10);

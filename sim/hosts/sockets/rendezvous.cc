@@ -23,7 +23,7 @@ constexpr std::size_t kMostClients = 8 * kMachines;
 constexpr std::size_t kMostStrangers = kMachines;
 // Files of this process that are no connections, with room to spare.
 constexpr std::size_t kOtherFiles = 32;
-// Clients that have not become machines within this time are dropped.
+// Clients that have not become machines within this time, and are no programs, are dropped.
 constexpr coro::Duration kPatience = 5s;
 // A machine that does not acknowledge news within this time has stopped.
 constexpr coro::Duration kNewsTime = 1s;
@@ -94,6 +94,7 @@ struct Rendezvous::Client {
   std::uint64_t number = 0;  // of the news about it
   std::uint64_t known = 0;   // the last news that it has read
   bool lost = false;
+  bool is_program = false;
   bool away = false;  // a machine that is out of reach, and keeps its seat
 };
 
@@ -102,10 +103,10 @@ Rendezvous::Rendezvous(Socket listening, const Key& key)
 
 Rendezvous::~Rendezvous() = default;
 
-std::size_t Rendezvous::members() const {
-  return static_cast<std::size_t>(
-      std::count_if(clients_.begin(), clients_.end(),
-                    [](const auto& client) { return client->is_machine() && !client->away; }));
+bool Rendezvous::is_needed() const {
+  return std::any_of(clients_.begin(), clients_.end(), [](const auto& client) {
+    return client->is_program || (client->is_machine() && !client->away);
+  });
 }
 
 void Rendezvous::Turn() {
@@ -181,6 +182,10 @@ bool Rendezvous::HandleControl(Client& client, const Control& control) {
   }
   if (control.type == ControlType::kReturn) {
     return client.stage == Client::Stage::kKnown && Return(client, control);
+  }
+  if (control.type == ControlType::kProgram) {
+    client.is_program = client.stage == Client::Stage::kKnown;
+    return client.is_program;
   }
   client.known = std::max(client.known, control.number);
   return control.type == ControlType::kKnown && client.is_machine();
@@ -322,8 +327,9 @@ void Rendezvous::ClearUp() {
       client.away = true;
       client.since = now;
     }
-    const bool late = client.away ? now - client.since > kSeatIsKept
-                                  : !client.is_machine() && now - client.since > kPatience;
+    const bool late =
+        client.away ? now - client.since > kSeatIsKept
+                    : !client.is_machine() && !client.is_program && now - client.since > kPatience;
     if (!client.lost && !late) {
       ++i;
       continue;

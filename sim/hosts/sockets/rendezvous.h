@@ -34,8 +34,8 @@ class Rendezvous {
 
   // Waits for a message or a connection, a moment at the most, and handles it.
   void Turn();
-  // Machines that are within reach.
-  std::size_t members() const;
+  // Whether a machine that is within reach, or a program that may become one, is connected.
+  bool is_needed() const;
 
  private:
   // The machines of a fabric.

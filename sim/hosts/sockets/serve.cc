@@ -61,7 +61,7 @@ void AllowMoreFiles() {
   while (clock.Now() - needed < kLinger) {
     rendezvous.Turn();
     pollfd ended{.fd = starter, .events = POLLIN, .revents = 0};
-    if (rendezvous.members() > 0 || poll(&ended, 1, 0) == 0) needed = clock.Now();
+    if (rendezvous.is_needed() || poll(&ended, 1, 0) == 0) needed = clock.Now();
   }
   _exit(0);
 }

@@ -11,7 +11,8 @@
 namespace drydock::sim {
 
 // If the address is this computer's and is free, serves there: makes the key if there is none, and
-// leaves a process behind that ends when the calling process has ended and all members have left.
+// leaves a process behind that ends when the calling process has ended and all members and programs
+// (see KeepThroughExec) have left.
 // That process is no child of the caller and has none of its files. False: another process serves,
 // or is to. Errors: those of SocketAddress::Of, ReadOrMakeKey and Socket::Bind. Not to be called
 // while the process has other threads at work.

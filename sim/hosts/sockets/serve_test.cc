@@ -126,6 +126,38 @@ TEST_F(ServeTest, ItStaysUntilTheLastMemberHasLeft) {
   EXPECT_EQ(Call(0s).code(), absl::StatusCode::kUnavailable);
 }
 
+// A program that an efa-run has become may open its first NIC when all others have ended.
+TEST_F(ServeTest, ItStaysUntilTheLastProgramHasEnded) {
+  auto starter = std::make_unique<ChildProcess>([this](Talk& talk) {
+    EXPECT_TRUE(*sim::ServeIfFirst(network_, key_file_));
+    talk.Say(true);
+    talk.Hear<bool>();
+  });
+  starter->talk().Hear<bool>();
+  int input[2];
+  ASSERT_EQ(pipe(input), 0);
+  ChildProcess program([&](Talk& talk) {
+    auto called = sim::CallRendezvous(network_.Text(), key_file_, 10s);
+    EXPECT_TRUE(called.ok()) << called.status();
+    sim::KeepThroughExec(std::move(called->stream));
+    talk.Say(true);
+    EXPECT_EQ(dup2(input[0], 0), 0);
+    for (const int fd : input) close(fd);
+    execl("/bin/cat", "cat", nullptr);
+  });
+  program.talk().Hear<bool>();
+  starter->talk().Say(true);
+  EXPECT_EQ(starter->Wait(), 0);
+  starter.reset();
+  usleep(11'000'000);  // longer than it lingers after having dropped whoever is nothing
+  EXPECT_TRUE(Call(10s).ok());
+  close(input[0]);
+  close(input[1]);
+  EXPECT_EQ(program.Wait(), 0);
+  for (int i = 0; i < 200 && Call(0s).ok(); ++i) usleep(100'000);
+  EXPECT_EQ(Call(0s).code(), absl::StatusCode::kUnavailable);
+}
+
 TEST_F(ServeTest, AnAddressOfAnotherComputerIsLeftToIt) {
   // TEST-NET-1: no computer's (RFC 5737).
   const absl::StatusOr<bool> served =
