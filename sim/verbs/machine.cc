@@ -302,6 +302,32 @@ void Machine::OnSignal() {
   (*Get())->End(EXIT_FAILURE);  // it had no time to close anything
 }
 
+// A program opens one NIC after the other, and where there is no rendezvous each would wait for it as
+// long as the first.
+absl::StatusOr<std::unique_ptr<Host>> Machine::Join() {
+  constexpr auto kSameAnswer = std::chrono::seconds(30);
+  const bool is_known =
+      !alone_.ok() && alone_process_ == getpid() && std::chrono::steady_clock::now() < alone_until_;
+  if (is_known) return alone_;
+  absl::StatusOr<std::unique_ptr<Host>> host =
+      Host::Join({.fabric = settings_.fabric,
+                  .seed = settings_.seed,
+                  .profile = &profile_,
+                  .zone = settings_.zone,
+                  .checks = settings_.findings != FindingsMode::kOff,
+                  .network = settings_.network,
+                  .key_file = settings_.key,
+                  .virtual_time = time_,
+                  .life = worlds_++});
+  alone_ = absl::OkStatus();
+  if (!settings_.network.empty() && absl::IsUnavailable(host.status())) {
+    alone_ = host.status();
+    alone_until_ = std::chrono::steady_clock::now() + kSameAnswer;
+    alone_process_ = getpid();
+  }
+  return host;
+}
+
 absl::StatusOr<std::shared_ptr<Host>> Machine::Open() {
   const Unhurried unhurried;
   std::shared_ptr<Host> open;  // goes after the lock: its deleter takes it, too
@@ -314,16 +340,7 @@ absl::StatusOr<std::shared_ptr<Host>> Machine::Open() {
     std::fflush(nullptr);
     _exit(2);
   }
-  ASSIGN_OR_RETURN(std::unique_ptr<Host> host,
-                   Host::Join({.fabric = settings_.fabric,
-                               .seed = settings_.seed,
-                               .profile = &profile_,
-                               .zone = settings_.zone,
-                               .checks = settings_.findings != FindingsMode::kOff,
-                               .network = settings_.network,
-                               .key_file = settings_.key,
-                               .virtual_time = time_,
-                               .life = worlds_++}));
+  ASSIGN_OR_RETURN(std::unique_ptr<Host> host, Join());
   {
     const std::lock_guard world(host->mutex());
     RETURN_IF_ERROR(Prepare(*host));

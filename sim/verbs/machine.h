@@ -3,6 +3,7 @@
 #ifndef DRYDOCK_SIM_VERBS_MACHINE_H_
 #define DRYDOCK_SIM_VERBS_MACHINE_H_
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -53,6 +54,8 @@ class Machine {
       : settings_(std::move(settings)), profile_(std::move(profile)) {}
 
   static absl::StatusOr<Machine*> Make();
+  // REQUIRES: mutex_ is held.
+  absl::StatusOr<std::unique_ptr<Host>> Join();
   // A thread forks: until it has, no other one is in the midst of what a child is to find whole.
   static void HoldOverFork();
   static void LetGoAfterFork();
@@ -80,6 +83,10 @@ class Machine {
   std::uint64_t worlds_ = 0;  // that it has begun
   std::mutex mutex_;
   std::weak_ptr<Host> host_;
+  // Why process `alone_process_` found no rendezvous, until then: see Join.
+  absl::Status alone_;
+  std::chrono::steady_clock::time_point alone_until_;
+  int alone_process_ = 0;
   std::shared_ptr<fabric::faults::FaultEngine> faults_;
   std::unique_ptr<Trace> trace_;
   std::unique_ptr<Findings> findings_;
