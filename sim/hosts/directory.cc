@@ -82,11 +82,13 @@ class Door {
 }  // namespace
 
 NetworkTerms TermsOf(const Profile& profile) {
-  NetworkTerms terms{.profile = profile.name};
+  const std::size_t nics = profile.nics.size();
+  NetworkTerms terms{.profile =
+                         absl::StrCat(profile.name, " with ", nics, nics == 1 ? " NIC" : " NICs")};
   for (const char letter : profile.name) {
     terms.fingerprint = Combine(terms.fingerprint, static_cast<unsigned char>(letter));
   }
-  terms.fingerprint = Combine(terms.fingerprint, profile.nics.size());
+  terms.fingerprint = Combine(terms.fingerprint, nics);
   terms.fingerprint = Combine(terms.fingerprint, profile.device.mtu);
   terms.fingerprint = Combine(terms.fingerprint, profile.device.max_rdma_size);
   return terms;
@@ -175,7 +177,7 @@ absl::Status Directory::Agree(const NetworkTerms& terms) {
   const std::string other(known.profile, strnlen(known.profile, sizeof(known.profile)));
   return absl::FailedPreconditionError(
       absl::StrCat("the machines of the network are of profile ", other, ", this one would be of ",
-                   terms.profile, ": choose another fabric name, or the same profile"));
+                   terms.profile, ": choose another fabric name, or the same machine"));
 }
 
 absl::Status Directory::Claim(const NetworkTerms& terms, std::optional<MachinePlace> place) {

@@ -29,7 +29,7 @@ inline constexpr std::size_t kMachines = 256;
 
 // The settings that the machines of a network have to agree on.
 struct NetworkTerms {
-  std::string profile;            // at most 47 bytes are kept
+  std::string profile;            // and how many NICs, for a person; at most 47 bytes are kept
   std::uint64_t fingerprint = 0;  // of the fields of the profile that matter
 };
 

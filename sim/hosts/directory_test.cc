@@ -21,6 +21,7 @@
 #include "absl/strings/str_cat.h"
 #include "drydock/sim/efa_address.h"
 #include "drydock/sim/hosts/gid.h"
+#include "drydock/sim/profile/profile.h"
 #include "drydock/sim/testing/unique_name.h"
 #include "gtest/gtest.h"
 
@@ -257,6 +258,17 @@ TEST_F(DirectoryTest, OnlyEqualsShareANetwork) {
   EXPECT_EQ(other.status().code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_NE(other.status().message().find("some profile"), std::string::npos);
   EXPECT_NE(other.status().message().find("another"), std::string::npos);
+}
+
+TEST(NetworkTermsTest, SayHowManyNicsThereAre) {
+  Profile profile;
+  profile.name = "p5";
+  profile.nics.resize(2);
+  EXPECT_EQ(TermsOf(profile).profile, "p5 with 2 NICs");
+  const std::uint64_t fingerprint = TermsOf(profile).fingerprint;
+  profile.nics.resize(1);
+  EXPECT_EQ(TermsOf(profile).profile, "p5 with 1 NIC");
+  EXPECT_NE(TermsOf(profile).fingerprint, fingerprint);
 }
 
 TEST_F(DirectoryTest, TermsEndWithTheLastOne) {

@@ -67,10 +67,15 @@ absl::Status ReadNetwork(const Variable& variable, Settings& settings) {
   ReadText(variable, kNetworkVariable, settings.network);
   ReadText(variable, kKeyVariable, settings.key);
   if (settings.network.empty()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const NetworkName name, settings.network == "tcp"
-                                               ? NetworkOfLauncher(variable)
-                                               : ParseNetworkName(settings.network));
-  settings.network = name.Text();
+  const bool by_launcher = settings.network == "tcp";
+  const absl::StatusOr<NetworkName> name =
+      by_launcher ? NetworkOfLauncher(variable) : ParseNetworkName(settings.network);
+  if (!name.ok()) {
+    return absl::Status(
+        name.status().code(),
+        absl::StrCat(kNetworkVariable, "=", by_launcher ? "tcp: " : "", name.status().message()));
+  }
+  settings.network = name->Text();
   // Computers do not tell each other their zones.
   if (settings.zone != 0) {
     return absl::InvalidArgumentError(

@@ -141,8 +141,13 @@ TEST(SettingsTest, ANetworkHasAPlaceAndAKey) {
                   {"SLURM_JOB_ID", "1"}})
                 ->network,
             "tcp://n7:20031");
-  EXPECT_TRUE(absl::IsInvalidArgument(
-      Read({{"DRYDOCK_EFA_NETWORK", "node1:7471"}, {"HOME", "/"}}).status()));
+  EXPECT_EQ(
+      FailureOf({{"DRYDOCK_EFA_NETWORK", "node1:7471"}, {"HOME", "/"}}),
+      "INVALID_ARGUMENT: DRYDOCK_EFA_NETWORK=node1:7471: a network is tcp://HOST:PORT, or tcp "
+      "under Slurm or Open MPI 4");
+  EXPECT_EQ(FailureOf({{"DRYDOCK_EFA_NETWORK", "tcp"}, {"HOME", "/"}}),
+            "NOT_FOUND: DRYDOCK_EFA_NETWORK=tcp: neither Slurm's nor Open MPI 4's environment is "
+            "here: name the host and port");
   EXPECT_EQ(FailureOf({{"DRYDOCK_EFA_NETWORK", "tcp://node1:7471"}}),
             "INVALID_ARGUMENT: no key file: neither DRYDOCK_EFA_KEY nor HOME is set");
   Environment zoned = environment;

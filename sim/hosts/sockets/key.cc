@@ -31,6 +31,9 @@ int DigitOf(char letter) {
 absl::StatusOr<Key> ReadFrom(int fd, const std::string& file) {
   struct stat status;
   if (fstat(fd, &status) != 0) return FileFailed(file, std::strerror(errno));
+  if (!S_ISREG(status.st_mode)) {
+    return absl::InvalidArgumentError(absl::StrCat("key file ", file, ": is no file"));
+  }
   if (status.st_uid != geteuid() || (status.st_mode & 077) != 0) {
     return absl::PermissionDeniedError(absl::StrCat(
         "key file ", file, ": has to be this user's, and nobody else's to read (chmod 600)"));
@@ -49,20 +52,21 @@ absl::StatusOr<Key> ReadFrom(int fd, const std::string& file) {
       absl::StrCat("key file ", file, ": holds no key of ", kDigits, " hexadecimal digits"));
 }
 
-absl::Status WriteNew(const std::string& path) {
+// `path`: a draft of `file`, which errors name.
+absl::Status WriteNew(const std::string& path, const std::string& file) {
   Key key;
   FillRandomly(key);
   std::string text;
   for (const std::byte byte : key) absl::StrAppend(&text, absl::Hex(byte, absl::kZeroPad2));
   text += '\n';
   const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0) return FileFailed(path, std::strerror(errno));
+  if (fd < 0) return FileFailed(file, std::strerror(errno));
   const bool written = write(fd, text.data(), text.size()) == static_cast<ssize_t>(text.size());
   const int error = errno;
   close(fd);
   if (written) return absl::OkStatus();
   unlink(path.c_str());
-  return FileFailed(path, std::strerror(error));
+  return FileFailed(file, std::strerror(error));
 }
 
 }  // namespace
@@ -99,7 +103,7 @@ absl::StatusOr<Key> ReadOrMakeKey(const std::string& file) {
   FillRandomly(word);
   std::string fresh = absl::StrCat(file, ".");
   for (const std::byte byte : word) absl::StrAppend(&fresh, absl::Hex(byte, absl::kZeroPad2));
-  const absl::Status written = WriteNew(fresh);
+  const absl::Status written = WriteNew(fresh, file);
   if (!written.ok()) return written;
   const bool named = link(fresh.c_str(), file.c_str()) == 0 || errno == EEXIST;
   const int error = errno;

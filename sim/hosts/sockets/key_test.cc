@@ -62,6 +62,17 @@ TEST_F(KeyTest, WhatIsNoKeyIsRefused) {
   }
 }
 
+TEST_F(KeyTest, AFolderIsNoKey) {
+  std::filesystem::create_directory(file_);
+  EXPECT_EQ(ReadKey(file_).status().message(), "key file " + file_ + ": is no file");
+  std::filesystem::remove(file_);
+}
+
+TEST_F(KeyTest, AFileThatCannotBeMadeIsNamedAsItWasGiven) {
+  EXPECT_EQ(ReadOrMakeKey("/no/such/folder/key").status().message(),
+            "key file /no/such/folder/key: No such file or directory");
+}
+
 TEST_F(KeyTest, WhatOthersMayReadIsRefused) {
   Write("000102030405060708090a0b0c0d0eff\n", 0640);
   EXPECT_EQ(CodeOf(), absl::StatusCode::kPermissionDenied);

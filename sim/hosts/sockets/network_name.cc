@@ -35,8 +35,8 @@ std::string FirstOf(absl::string_view list) {
 }
 
 absl::Status Unknown(const char* variable, absl::string_view text) {
-  return absl::InvalidArgumentError(absl::StrCat("--network=tcp: ", variable, "=", text,
-                                                 " is not understood: name the host and port"));
+  return absl::InvalidArgumentError(
+      absl::StrCat(variable, "=", text, " is not understood: name the host and port"));
 }
 
 absl::StatusOr<NetworkName> OfSlurm(const char* nodes, const char* job, const char* step) {
@@ -94,9 +94,7 @@ absl::StatusOr<NetworkName> ParseNetworkName(absl::string_view text) {
   }
   if (sound) return name;
   return absl::InvalidArgumentError(
-      absl::StrCat("--network=", text,
-                   ": a network is tcp://HOST:PORT, or tcp under Slurm or Open "
-                   "MPI 4"));
+      absl::StrCat(text, ": a network is tcp://HOST:PORT, or tcp under Slurm or Open MPI 4"));
 }
 
 absl::StatusOr<NetworkName> NetworkOfLauncher(
@@ -107,13 +105,13 @@ absl::StatusOr<NetworkName> NetworkOfLauncher(
   const bool by_prte = variable("PRTE_LAUNCHED") != nullptr && variable("PMIX_RANK") != nullptr;
   if (variable("OMPI_COMM_WORLD_RANK") != nullptr || by_prte) {
     return absl::NotFoundError(
-        "--network=tcp: Open MPI 5 does not tell the host: name it, --network=tcp://HOST:PORT");
+        "Open MPI 5 does not tell the host: name it, --network=tcp://HOST:PORT");
   }
   if (const char* nodes = variable("SLURM_STEP_NODELIST")) {
     return OfSlurm(nodes, variable("SLURM_JOB_ID"), variable("SLURM_STEP_ID"));
   }
   return absl::NotFoundError(
-      "--network=tcp: neither Slurm's nor Open MPI 4's environment is here: name the host and "
+      "neither Slurm's nor Open MPI 4's environment is here: name the host and "
       "port");
 }
 
