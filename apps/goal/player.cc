@@ -1,10 +1,11 @@
 #include "drydock/apps/goal/player.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
-#include <cstdlib>
 #include <deque>
 #include <memory>
 #include <queue>
@@ -76,8 +77,9 @@ struct Nic : fabric::OpenedNic {
   std::deque<OpIndex> waiting;  // sends for which its queue had no room
 };
 
-struct FreeMemory {
-  void operator()(std::byte* memory) const { std::free(memory); }
+struct Unmap {
+  void operator()(std::byte* memory) const { munmap(memory, bytes); }
+  std::size_t bytes = 0;
 };
 
 class Player {
@@ -127,7 +129,7 @@ class Player {
   Bell bell_;
   sim::World world_;
   const Time latest_ = world_.timeline().now() + kMostSimulated;
-  std::unique_ptr<std::byte, FreeMemory> memory_;
+  std::unique_ptr<std::byte, Unmap> memory_;
   std::vector<std::unique_ptr<fabric::Fabric>> fabrics_;
   std::vector<Nic> ends_;  // rank * nics_ + NIC
   SendOrder order_;
@@ -147,8 +149,11 @@ class Player {
 
 absl::Status Player::Open() {
   const std::size_t bytes = std::max<std::size_t>(schedule_.longest_message(), 1);
-  memory_.reset(static_cast<std::byte*>(std::calloc(bytes, 1)));
-  if (memory_ == nullptr) return absl::ResourceExhaustedError("no memory for a message");
+  // Whole pages, which are never touched: a NIC takes as many as the longest message has.
+  constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS;
+  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, kFlags, -1, 0);
+  if (memory == MAP_FAILED) return absl::ResourceExhaustedError("no memory for a message");
+  memory_ = std::unique_ptr<std::byte, Unmap>(static_cast<std::byte*>(memory), Unmap{bytes});
   world_.observers().Add(bell_);
   const std::uint32_t ranks = schedule_.ranks();
   ends_.resize(std::size_t{ranks} * nics_);

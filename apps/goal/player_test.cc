@@ -181,6 +181,13 @@ TEST(PlayerTest, WhatTheMachinesLackIsRefused) {
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("a message of 99999999999 bytes")));
 }
 
+// As many pages as a NIC of profile small takes for writes.
+TEST(PlayerTest, AMessageOfAGibibyteIsSent) {
+  const Schedule schedule =
+      Read("num_ranks 2\nrank 0 {\nsend 1073741824b to 1\n}\nrank 1 {\nrecv 1073741824b from 0\n}");
+  EXPECT_EQ(Played(schedule, "small", {.flows = true}).ranks[0].bytes, 1u << 30);
+}
+
 TEST(PlayerTest, AWorldOfTooManyNicsIsRefused) {
   EXPECT_THAT(
       Play(Read("num_ranks 65536\nrank 0 {\nsend 8b to 1 nic 15\n}"), Named("p5en")).status(),
