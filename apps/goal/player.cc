@@ -422,6 +422,10 @@ absl::StatusOr<PlayResult> Play(const Schedule& schedule, const sim::Profile& pr
                                                    schedule.cpus(), " CPUs: at most ", kMostCpus,
                                                    " CPUs in all"));
   }
+  if (!profile.device.rdma_write) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("profile ", profile.name, " does not write: take p5"));
+  }
   if (schedule.longest_message() > profile.device.max_rdma_size) {
     return absl::InvalidArgumentError(
         absl::StrCat("a message of ", schedule.longest_message(), " bytes: NICs of profile ",

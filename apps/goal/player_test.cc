@@ -181,6 +181,15 @@ TEST(PlayerTest, WhatTheMachinesLackIsRefused) {
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("a message of 99999999999 bytes")));
 }
 
+// Each message is a write.
+TEST(PlayerTest, MachinesThatDoNotWriteAreRefused) {
+  const Schedule schedule = Read("num_ranks 1\nrank 0 {\nsend 8b to 0\nrecv 8b from 0\n}");
+  EXPECT_THAT(Play(schedule, Named("p4d")).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, "profile p4d does not write: take p5"));
+  EXPECT_THAT(Play(schedule, Named("c5n")).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, "profile c5n does not write: take p5"));
+}
+
 // As many pages as a NIC of profile small takes for writes.
 TEST(PlayerTest, AMessageOfAGibibyteIsSent) {
   const Schedule schedule =
