@@ -47,8 +47,12 @@ std::vector<std::byte> Pair(std::uint64_t first, std::uint64_t second) {
   return writer.Take();
 }
 
-absl::Status Named(const absl::Status& status, absl::string_view what) {
-  return absl::Status(status.code(), absl::StrCat(what, ": ", status.message()));
+// Why nothing passes between us. `what`: "tell" or "hear of".
+absl::Status Failed(const absl::Status& status, absl::string_view what, std::size_t rank) {
+  if (absl::IsOutOfRange(status) || absl::IsUnavailable(status)) {  // its bytes end, or it is gone
+    return absl::UnavailableError(absl::StrCat("rank ", rank, " has ended"));
+  }
+  return absl::Status(status.code(), absl::StrCat(what, " rank ", rank, ": ", status.message()));
 }
 
 // Rank 0: hears all ranks, then tells all ranks.
@@ -66,7 +70,7 @@ class HostRanks final : public Ranks {
     for (std::size_t i = 1; i < size(); ++i) {
       absl::StatusOr<std::vector<std::byte>> given =
           co_await ReceiveFrame(others_[i - 1], kMostGiven, deadline);
-      if (!given.ok()) co_return Named(given.status(), absl::StrCat("hear of rank ", i));
+      if (!given.ok()) co_return Failed(given.status(), "hear of", i);
       all[i] = *std::move(given);
       gathered += all[i].size() + sizeof(std::uint32_t);
       if (gathered > kMostGathered) {
@@ -78,7 +82,7 @@ class HostRanks final : public Ranks {
     const std::vector<std::byte> told = writer.Take();
     for (std::size_t i = 1; i < size(); ++i) {
       const absl::Status sent = co_await SendFrame(others_[i - 1], told, deadline);
-      if (!sent.ok()) co_return Named(sent, absl::StrCat("tell rank ", i));
+      if (!sent.ok()) co_return Failed(sent, "tell", i);
     }
     co_return all;
   }
@@ -95,10 +99,10 @@ class GuestRanks final : public Ranks {
   coro::Task<absl::StatusOr<Gathered>> Gather(std::vector<std::byte> mine,
                                               coro::Time deadline) override {
     const absl::Status sent = co_await SendFrame(host_, std::move(mine), deadline);
-    if (!sent.ok()) co_return Named(sent, "tell rank 0");
+    if (!sent.ok()) co_return Failed(sent, "tell", 0);
     const absl::StatusOr<std::vector<std::byte>> told =
         co_await ReceiveFrame(host_, kMostGathered, deadline);
-    if (!told.ok()) co_return Named(told.status(), "hear of rank 0");
+    if (!told.ok()) co_return Failed(told.status(), "hear of", 0);
     WireReader reader(*told);
     Gathered all(size());
     for (std::vector<std::byte>& given : all) {
@@ -230,7 +234,7 @@ coro::Task<absl::StatusOr<std::unique_ptr<Ranks>>> TcpHost::Meet(coro::Time dead
   CO_ASSIGN_OR_RETURN(std::vector<coro::Descriptor> others, co_await guests.Await(deadline));
   for (std::size_t rank = 1; rank < ranks_; ++rank) {
     const absl::Status told = co_await SendFrame(others[rank - 1], Pair(rank, ranks_), deadline);
-    if (!told.ok()) co_return Named(told, absl::StrCat("tell rank ", rank));
+    if (!told.ok()) co_return Failed(told, "tell", rank);
   }
   listener_.Close();
   co_return std::make_unique<HostRanks>(std::move(others));
