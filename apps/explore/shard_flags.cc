@@ -67,15 +67,19 @@ absl::StatusOr<std::optional<std::uint64_t>> NumberOf(const Environment& environ
 
 absl::Status CheckShard(absl::string_view from, const Shard& shard) {
   if (shard.index < shard.count) return absl::OkStatus();
+  if (shard.count == 0) {
+    return absl::InvalidArgumentError(absl::StrCat(from, ": 0 shards are none"));
+  }
   return absl::InvalidArgumentError(absl::StrCat(from, " makes this shard ", shard.index, " of ",
-                                                 shard.count, ": they are 0 to ",
-                                                 shard.count == 0 ? 0 : shard.count - 1));
+                                                 shard.count, ": they are 0 to ", shard.count - 1));
 }
 
 absl::StatusOr<std::optional<std::uint64_t>> CountAsked() {
   const std::uint64_t flag = absl::GetFlag(FLAGS_shards);
   if (flag != 0) return flag;
-  return NumberOf(std::getenv, "DRYDOCK_SHARDS");
+  ASSIGN_OR_RETURN(const auto count, NumberOf(std::getenv, "DRYDOCK_SHARDS"));
+  if (count == 0) return absl::InvalidArgumentError("DRYDOCK_SHARDS=0: 0 shards are none");
+  return count;
 }
 
 }  // namespace

@@ -90,7 +90,7 @@ TEST(ShardFromEnvironmentTest, WhatDoesNotFitIsOneLine) {
       {{{"AWS_BATCH_JOB_ARRAY_INDEX", "3"}}, {}, "--shards=N or DRYDOCK_SHARDS=N"},
       {{{"JOB_COMPLETION_INDEX", "16"}}, 16, "makes this shard 16 of 16: they are 0 to 15"},
       {{{"JOB_COMPLETION_INDEX", "-1"}}, 16, "JOB_COMPLETION_INDEX=-1: it is no whole number"},
-      {{{"JOB_COMPLETION_INDEX", "0"}}, 0, "makes this shard 0 of 0"},
+      {{{"JOB_COMPLETION_INDEX", "0"}}, 0, "JOB_COMPLETION_INDEX=0: 0 shards are none"},
       // --array=1,2,7: no steps lead from one to the other.
       {{{"SLURM_ARRAY_TASK_ID", "7"},
         {"SLURM_ARRAY_TASK_COUNT", "3"},

@@ -97,6 +97,9 @@ TEST(ShardProgramTest, TaskOfAnArrayFindsItsPart) {
   Variables counted = indexed;
   counted["DRYDOCK_SHARDS"] = "2";
   EXPECT_EQ(RunExplore(fine, counted).LastLine(), "shard 1/2 (JOB_COMPLETION_INDEX): seeds 21-40");
+  counted["DRYDOCK_SHARDS"] = "0";
+  EXPECT_THAT(Lines(RunExplore(fine, counted).err),
+              ElementsAre(HasSubstr("DRYDOCK_SHARDS=0: 0 shards are none")));
   // All seeds, whatever the environment says; and one seed is no array's business.
   std::vector<std::string> all = fine;
   all.push_back("--shard=0/1");
