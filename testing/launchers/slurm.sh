@@ -9,10 +9,11 @@
 set -euo pipefail
 PATH=$PATH:/usr/sbin:/sbin
 
+[ $# -ge 2 ] || { echo "slurm.sh: NODES COMMAND..." >&2; exit 2; }
+[[ $1 =~ ^[1-9][0-9]{0,2}$ ]] || { echo "slurm.sh: $1 is no number of nodes, from 1 to 999" >&2; exit 2; }
 for program in munged slurmctld slurmd srun; do
   command -v "$program" >/dev/null || { echo "slurm.sh: $program is not installed" >&2; exit 77; }
 done
-[ $# -ge 2 ] || { echo "slurm.sh: NODES COMMAND..." >&2; exit 2; }
 nodes=$1
 shift
 
