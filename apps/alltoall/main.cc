@@ -136,12 +136,13 @@ absl::StatusOr<Settings> SettingsFromFlags() {
                                                  fabric::async::transfer::kMostNics));
   ASSIGN_OR_RETURN(settings.member.window,
                    InRange("window", absl::GetFlag(FLAGS_window), 1, 32768));
-  ASSIGN_OR_RETURN(const std::uint64_t bytes, ParseBytes(absl::GetFlag(FLAGS_bytes)));
-  if (bytes == 0 || bytes % 4 != 0 || bytes > 1 << 20) {
+  const absl::StatusOr<std::uint64_t> bytes = ParseBytes(absl::GetFlag(FLAGS_bytes));
+  if (!bytes.ok()) return BadInput(absl::StrCat("--bytes=", bytes.status().message()));
+  if (*bytes % 4 != 0 || *bytes > 1 << 20) {
     return BadInput(absl::StrCat("--bytes=", absl::GetFlag(FLAGS_bytes),
                                  " is no multiple of 4 between 4 and 1 MiB"));
   }
-  shape.words = static_cast<std::uint32_t>(bytes / 4);
+  shape.words = static_cast<std::uint32_t>(*bytes / 4);
   ASSIGN_OR_RETURN(settings.workload.routing, ParseRouting(absl::GetFlag(FLAGS_routing)));
   settings.workload.seed = BackendOptionsFromFlags().seed;
   settings.member.rail_aligned = absl::GetFlag(FLAGS_rail_aligned);

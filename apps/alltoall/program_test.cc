@@ -169,6 +169,7 @@ TEST(RefusalTest, OneLineAndTwo) {
   EXPECT_THAT(kAllToAll.Refusal({"--tokens=0"}), HasSubstr("--tokens=0"));
   EXPECT_THAT(kAllToAll.Refusal({"--top-k=65"}), HasSubstr("--top-k=65"));
   EXPECT_THAT(kAllToAll.Refusal({"--bytes=6"}), HasSubstr("no multiple of 4"));
+  EXPECT_THAT(kAllToAll.Refusal({"--bytes=0"}), HasSubstr("--bytes=0 is no size"));
   EXPECT_THAT(kAllToAll.Refusal({"--routing=best"}), HasSubstr("uniform, skewed or one"));
   EXPECT_THAT(kAllToAll.Refusal({"--late=2"}), HasSubstr("RANK:MILLISECONDS"));
   EXPECT_THAT(kAllToAll.Refusal({"--late=4:1"}), HasSubstr("there is no rank 4"));

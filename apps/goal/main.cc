@@ -92,7 +92,9 @@ absl::StatusOr<Input> FromPattern(const std::string& name, const sim::Profile& p
   if (absl::GetFlag(FLAGS_write).empty()) RETURN_IF_ERROR(CheckMachines(machines, nics, profile));
   PatternOptions options{.ranks = static_cast<std::uint32_t>(machines),
                          .nics = static_cast<std::uint32_t>(nics)};
-  ASSIGN_OR_RETURN(options.bytes, ParseBytes(absl::GetFlag(FLAGS_bytes)));
+  const absl::StatusOr<std::uint64_t> bytes = ParseBytes(absl::GetFlag(FLAGS_bytes));
+  if (!bytes.ok()) return BadInput(absl::StrCat("--bytes=", bytes.status().message()));
+  options.bytes = *bytes;
   Input input{.source = absl::StrCat(name, " of ", FormatBytes(options.bytes))};
   ASSIGN_OR_RETURN(input.schedule, MakePattern(name, options));
   return input;

@@ -125,7 +125,8 @@ absl::StatusOr<Schedule> MakePattern(const std::string& name, const PatternOptio
     if (operations > kMostOps) {
       return absl::InvalidArgumentError(
           absl::StrCat("pattern ", name, " of ", options.ranks, " ranks of ", options.nics,
-                       " NICs has ", operations, " operations: at most ", kMostOps));
+                       options.nics == 1 ? " NIC has " : " NICs has ", operations,
+                       " operations: at most ", kMostOps));
     }
     ScheduleBuilder builder(options.ranks);
     for (Rank rank = 0; rank < options.ranks; ++rank) {

@@ -151,6 +151,8 @@ TEST(GoalProgramTest, BadInputGivesOneLine) {
   EXPECT_THAT(
       ErrorOf("num_ranks 2\nrank 0 {\na: calc 1\nb: calc 1\na requires b\nb requires a\n}\n", 2),
       HasSubstr("this operation waits for itself"));
+  EXPECT_THAT(ErrorOf("", 2),
+              HasSubstr("bad.goal, line 1: expected 'num_ranks', found the end of the file\n"));
   EXPECT_THAT(ErrorOf("{\"traceEvents\":", 2), StartsWith("goal: "));
   EXPECT_THAT(ErrorOf("num_ranks 2\nrank 0 {\nrecv 1b from 1\n}\n", 1),
               HasSubstr("goal: deadlock: operation 1 of rank 0 (recv 1b from 1, tag 0)"));
@@ -174,6 +176,10 @@ TEST(GoalProgramTest, AScheduleIsNotWrittenOverWhatItWasMadeOf) {
   EXPECT_THAT(end.err, HasSubstr("is a file that this run reads"));
   std::ifstream file(path);
   EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), text);
+}
+
+TEST(GoalProgramTest, ASizeThatIsNoneNamesItsFlag) {
+  EXPECT_THAT(Goal({"--pattern=ring", "--bytes=0"}).err, StartsWith("goal: --bytes=0 is no size"));
 }
 
 TEST(GoalProgramTest, BadFlagsGiveOneLine) {

@@ -1,5 +1,6 @@
 #include "drydock/apps/goal/text.h"
 
+#include <algorithm>
 #include <cctype>
 #include <cstdint>
 #include <limits>
@@ -40,7 +41,7 @@ class Words {
     }
     return words_;
   }
-  std::size_t line() const { return line_; }
+  std::size_t line() const { return std::max<std::size_t>(line_, 1); }  // of a file of none, too
   bool in_comment() const { return in_comment_; }
   // A line has more than kMostWordsOfLine: nothing comes after it.
   bool too_many() const { return too_many_; }

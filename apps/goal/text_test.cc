@@ -111,7 +111,7 @@ TEST(GoalTextTest, ALabelMayBeUsedBeforeItsLine) {
 }
 
 TEST(GoalTextTest, BadFilesGiveOneLineWithItsNumber) {
-  EXPECT_EQ(ErrorOf(""), "line 0: expected 'num_ranks', found the end of the file");
+  EXPECT_EQ(ErrorOf(""), "line 1: expected 'num_ranks', found the end of the file");
   EXPECT_EQ(ErrorOf("rank 0 {}"), "line 1: expected 'num_ranks', found 'rank'");
   EXPECT_EQ(ErrorOf("num_ranks 0"), "line 1: there is no rank");
   EXPECT_EQ(ErrorOf("num_ranks 65537"),
