@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Connections at the same time: all machines of eight full networks.
+// Connections at the same time: all machines of four full networks, and their programs.
 constexpr std::size_t kMostClients = 8 * kMachines;
 // Of them, those that have not proven themselves yet: all machines of a network may call at once. A
 // newer one displaces the oldest, so that silent ones keep nobody out.
