@@ -43,6 +43,7 @@ END
   expect "both" ends_with "2 passed, 0 failed"
   expect "it ends well" status_is 0
   expect "all targets are asked for" called "-- //..."
+  expect "what tests would skip is installed" called "--install doxygen"
 }
 
 shards_that_are_cached_in_part_count() {

@@ -17,7 +17,7 @@ cp -L docs/reference/filter.awk docs/reference/Doxyfile "$work"
 cd "$work"
 chmod -R u+w .
 cat >>Doxyfile <<TEXT
-INPUT                  = drydock
+INPUT                  = drydock/coro drydock/fabric
 OUTPUT_DIRECTORY       = "$out"
 STRIP_FROM_PATH        = .
 INPUT_FILTER           = "awk -f filter.awk"
