@@ -86,6 +86,15 @@ bool TakesFlag(absl::string_view word, Request& request) {
   return known;
 }
 
+// A flag of efa-run's without the `=` behind which its value is. For a run that is refused: asking
+// changes the environment.
+bool LacksValue(absl::string_view word) {
+  const std::string flag = absl::StrCat(word, "=");
+  Request nobody;
+  return TakesFlag(flag, nobody) || !TakesFile(flag, nobody).ok() || flag == "--seeds=" ||
+         flag == "--patience=";
+}
+
 // An empty variable is as good as none.
 void DropEmptyVariables() {
   const auto drop = [](const char* variable) {
@@ -202,6 +211,8 @@ absl::StatusOr<Request> ParseRequest(int count, char** words) {
     ASSIGN_OR_RETURN(const bool is_file, TakesFile(word, request));
     if (is_file) continue;
     if (!TakesFlag(word, request)) {
+      if (LacksValue(word))
+        return Bad(absl::StrCat(word, ": it takes a value, as ", word, "=VALUE"));
       return Bad(absl::StrCat("unknown flag ", word, " (--help lists them)"));
     }
   }

@@ -114,6 +114,7 @@ refused() {
 refused "no program to run"
 refused "no such program" no-such-program-anywhere
 refused "unknown flag --frobnicate" --frobnicate fi_info
+for flag in --profile --seeds --patience --capsule; do refused "$flag: it takes a value, as $flag=VALUE" $flag fi_info; done
 refused "--key is of a network of several computers: with --network" --key="$work/key" fi_info
 refused "a trace of efa-run is JSON" --trace=x.html fi_info
 refused "no profile 'p9'" --profile=p9 fi_info
