@@ -46,19 +46,46 @@ for command in "${commands[@]}"; do
   manual=$(<"$work/one.1")
   for flag in $flags; do
     shown=${flag//_/-}
-    [[ "$in_bash" == *[\ \']"$shown"[\ \']* ]] || fail "bash does not complete $command $shown"
-    [[ "$in_zsh" == *" $shown"[\ \;]* ]] || fail "zsh does not complete $command $shown"
+    [[ "$in_bash" == *[\ \']"$shown"[=\ \']* ]] || fail "bash does not complete $command $shown"
+    [[ "$in_zsh" == *" $shown"[=\ \;]* ]] || fail "zsh does not complete $command $shown"
     [[ "$manual" == *"${flag//-/\\-}"* ]] || fail "the manual of $command has no $flag"
   done
 done
 
 echo "== bash completes"
 source "$work/bash"
+compopt() { echo -n "$* "; }  # bash's own is for a shell with a terminal
 completed() { COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)); _drydock; echo "${COMPREPLY[*]}"; }
 [ "$(completed drydock whati)" = whatif ] || fail "whati is not completed"
-[ "$(completed drydock efa-run --prof)" = --profile ] || fail "efa-run --prof is not completed"
+for words in "drydock efa-run" efa-run /usr/bin/efa-run; do  # efa-run is also a command of its own
+  # shellcheck disable=SC2086  # a list of words
+  [ "$(completed $words --prof)" = "-o nospace --profile=" ] || fail "$words --prof is not completed"
+  for value in = "= l"; do  # files, which bash completes
+    # shellcheck disable=SC2086
+    [ -z "$(completed $words --faults $value)" ] || fail "$words --faults $value is completed with commands"
+  done
+  # shellcheck disable=SC2086
+  [[ " $(completed $words bas) " == *" bash "* ]] || fail "$words bas: no command"
+done
 [ "$(completed drydock explore --first)" = --first-seed ] || fail "explore --first is not completed"
 [ "$(completed drydock completion z)" = zsh ] || fail "completion z is not completed"
+
+echo "== zsh completes"
+zsh_completed() {  # WORD...: what is offered, in words of stand-ins for zsh's own functions
+  zsh -f -c 'compdef() { :; }; compset() { :; }; compadd() { echo "$@"; }; _files() { echo files; }; _describe() { echo "${@:2}"; }
+    source "$0"; words=("$@") CURRENT=$#; _drydock' "$work/zsh" "$@"
+}
+if command -v zsh >/dev/null; then
+  [ "$(zsh_completed drydock '')" = "commands -- others" ] || fail "zsh completes no commands"
+  [ "$(zsh_completed drydock --v)" = "-- --help --version" ] || fail "zsh does not complete --version"
+  for words in "drydock efa-run" efa-run; do
+    # shellcheck disable=SC2086
+    [[ "$(zsh_completed $words --prof)" == "-S  -- --profile= "* ]] || fail "zsh does not complete $words --prof"
+    # shellcheck disable=SC2086
+    [ "$(zsh_completed $words --faults=pl)" = files ] || fail "zsh completes no files after $words --faults="
+  done
+  [[ "$(zsh_completed drydock explore --first)" == *" --first-seed "* ]] || fail "zsh does not complete explore --first"
+fi
 
 echo "== what is wrong is said in one line, with exit status 2"
 refused() {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Writes what a shell completes for `drydock`, from lines of COMMAND|SUMMARY|FLAGS. Argument: bash or zsh.
+# Writes what a shell completes for `drydock` and `efa-run`, from lines of COMMAND|SUMMARY|FLAGS. Argument: bash or zsh.
 set -euo pipefail
 
 commands=() summaries=() flags=()
@@ -8,46 +8,67 @@ while IFS='|' read -r command summary list; do
 done
 
 bash_script() {
-  echo '# Completes `drydock` in bash; written by `drydock completion bash`.'
+  local i
+  echo '# Completes `drydock` and `efa-run` in bash; written by `drydock completion bash`.'
   echo '_drydock() {'
-  echo '  local word=${COMP_WORDS[COMP_CWORD]} words='
-  echo '  if [ "$COMP_CWORD" -eq 1 ]; then'
+  echo '  local word=${COMP_WORDS[COMP_CWORD]} at=$COMP_CWORD command=${COMP_WORDS[1]} words='
+  echo '  if [ "${COMP_WORDS[0]##*/}" = efa-run ]; then at=$((at + 1)) command=efa-run; fi'
+  echo '  COMPREPLY=()'
+  # Words end at `=`: behind it is the value of a flag, and bash itself knows the files.
+  echo '  if [ "$word" = = ] || [ "${COMP_WORDS[COMP_CWORD - 1]}" = = ]; then return; fi'
+  echo '  if [ "$at" -eq 1 ]; then'
   echo "    words='${commands[*]} help completion --help --version'"
   echo '  else'
-  echo '    case "${COMP_WORDS[1]}" in'
+  echo '    case "$command" in'
   for i in "${!commands[@]}"; do echo "      ${commands[i]}) words='${flags[i]}--help' ;;"; done
   echo "      help) words='${commands[*]}' ;;"
   echo "      completion) words='bash zsh' ;;"
   echo '    esac'
-  echo '    case "$word" in -*) ;; *) case "${COMP_WORDS[1]}" in help | completion) ;; *) words= ;; esac ;; esac'
+  echo '    case "$word" in -*) ;; *) case "$command" in help | completion) ;; *) words= ;; esac ;; esac'
   echo '  fi'
   echo '  COMPREPLY=($(compgen -W "$words" -- "$word"))'
-  echo '  if [ ${#COMPREPLY[@]} -eq 0 ] && [ "${COMP_WORDS[1]}" = efa-run ]; then COMPREPLY=($(compgen -c -- "$word")); fi'
+  echo '  if [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *= ]]; then compopt -o nospace; fi'
+  echo '  if [ ${#COMPREPLY[@]} -eq 0 ] && [ "$command" = efa-run ]; then COMPREPLY=($(compgen -c -- "$word")); fi'
   echo '}'
-  echo 'complete -o default -F _drydock drydock'
+  echo 'complete -o default -F _drydock drydock efa-run'
+}
+
+zsh_flags() {  # FLAG...: those with a value have no space behind their `=`
+  local each bare=() valued=()
+  for each in "$@"; do
+    case "$each" in *=) valued+=("$each") ;; *) bare+=("$each") ;; esac
+  done
+  [ ${#valued[@]} -eq 0 ] || printf '%s' "compadd -S '' -- ${valued[*]}; "
+  echo "compadd -- ${bare[*]}"
 }
 
 zsh_script() {
-  local i
-  echo '#compdef drydock'
-  echo '# Completes `drydock` in zsh; written by `drydock completion zsh`.'
+  local i own=()
+  echo '#compdef drydock efa-run'
+  echo '# Completes `drydock` and `efa-run` in zsh; written by `drydock completion zsh`.'
   echo '_drydock() {'
-  echo '  local -a commands'
+  echo '  local at=$CURRENT command=$words[2]'
+  echo '  local -a commands others'
   echo '  commands=('
   for i in "${!commands[@]}"; do echo "    '${commands[i]}:${summaries[i]//\'/\'\\\'\'}'"; done
   echo '  )'
-  echo '  if (( CURRENT == 2 )); then'
-  echo "    _describe command commands; return"
+  echo "  others=('help:what a command does' 'completion:what a shell completes')"
+  echo '  if [[ ${words[1]:t} == efa-run ]]; then at=$((CURRENT + 1)) command=efa-run; fi'
+  echo '  if (( at == 2 )); then'
+  echo '    if [[ $words[CURRENT] == -* ]]; then compadd -- --help --version; else _describe command commands -- others; fi'
+  echo '    return'
   echo '  fi'
-  echo '  case "$words[2]" in'
+  echo "  if [[ \$words[CURRENT] == --*=* ]]; then compset -P '*='; _files; return; fi"
+  echo '  case "$command" in'
   for i in "${!commands[@]}"; do
-    echo "    ${commands[i]}) if [[ \$words[CURRENT] == -* ]]; then compadd -- ${flags[i]}--help; else _files; fi ;;"
+    read -ra own <<<"${flags[i]}--help"
+    echo "    ${commands[i]}) if [[ \$words[CURRENT] == -* ]]; then $(zsh_flags "${own[@]}"); else _files; fi ;;"
   done
   echo '    help) _describe command commands ;;'
   echo '    completion) compadd bash zsh ;;'
   echo '  esac'
   echo '}'
-  echo 'if [ "$funcstack[1]" = _drydock ]; then _drydock "$@"; else compdef _drydock drydock; fi'
+  echo 'if [ "$funcstack[1]" = _drydock ]; then _drydock "$@"; else compdef _drydock drydock efa-run; fi'
 }
 
 case "${1:-}" in

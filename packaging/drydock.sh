@@ -52,14 +52,14 @@ TEXT
 
 refuse() { echo "drydock: $*" >&2; exit 2; }
 
-# The flags of a program's --help, as completion.sh wants them: each once, with dashes; it adds --help.
+# The flags of a program's --help, as completion.sh wants them: each once, with dashes, with the `=` that it has there; it adds --help.
 flags_of() {  # COMMAND
   local line
   local -A seen=([--help]=1)
   while IFS= read -r line; do
-    if [[ "$line" =~ ^\ \ (--[a-z][a-z_-]*) ]] && [ -z "${seen[${BASH_REMATCH[1]}]:-}" ]; then
+    if [[ "$line" =~ ^\ \ (--[a-z][a-z_-]*)(=?) ]] && [ -z "${seen[${BASH_REMATCH[1]}]:-}" ]; then
       seen[${BASH_REMATCH[1]}]=1
-      printf '%s ' "${BASH_REMATCH[1]//_/-}"
+      printf '%s ' "${BASH_REMATCH[1]//_/-}${BASH_REMATCH[2]}"
     fi
   done < <("${files[$1]}" --help 2>/dev/null)
 }

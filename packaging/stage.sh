@@ -63,6 +63,7 @@ stage_drydock() {  # FOLDER VERSION DATE
   mkdir -p "$1/bin" "$1/share/bash-completion/completions" "$1/share/zsh/vendor-completions"
   ln -s ../lib/drydock/drydock "$1/bin/drydock"
   packaging/drydock.sh completion bash >"$1/share/bash-completion/completions/drydock"
+  ln -s drydock "$1/share/bash-completion/completions/efa-run"
   packaging/drydock.sh completion zsh >"$1/share/zsh/vendor-completions/_drydock"
   stage_documents "$1" drydock apps/README.md
   stage_manuals "$1" "$3" "$2" drydock "${commands[@]:1}"
