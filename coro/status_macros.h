@@ -10,6 +10,8 @@
 // on a `co_await` inside a statement expression. An ASSIGN form is several statements: it stands on
 // a line of its own, and is never the whole body of an `if` or a loop. Its target is a declaration,
 // or a variable that exists.
+//
+// Other projects have macros of these names: no header of a package includes this one.
 
 #ifndef DRYDOCK_CORO_STATUS_MACROS_H_
 #define DRYDOCK_CORO_STATUS_MACROS_H_

@@ -32,7 +32,6 @@
 #include "absl/status/statusor.h"
 #include "drydock/coro/now_task.h"
 #include "drydock/coro/scope.h"
-#include "drydock/coro/status_macros.h"
 #include "drydock/coro/task.h"
 #include "drydock/coro/time.h"
 #include "drydock/coro/wait_list.h"
@@ -90,10 +89,10 @@ class RequestClient {
   template <Payload Response, Payload Request>
   coro::Task<absl::StatusOr<Response>> Call(Request request, coro::Time deadline = coro::kNever) {
     const Expected expected{Response::kMessageType, sizeof(Response)};
-    CO_ASSIGN_OR_RETURN(
-        const std::vector<std::byte> response,
-        co_await Exchange(Request::kMessageType, ToPayload(request), expected, deadline));
-    co_return FromPayload<Response>(response);
+    const absl::StatusOr<std::vector<std::byte>> response =
+        co_await Exchange(Request::kMessageType, ToPayload(request), expected, deadline);
+    if (!response.ok()) co_return response.status();
+    co_return FromPayload<Response>(*response);
   }
 
   const RequestCounters& counters() const { return counters_; }

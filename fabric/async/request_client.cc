@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "drydock/coro/check.h"
 #include "drydock/coro/keyed_random.h"
+#include "drydock/coro/status_macros.h"
 #include "drydock/fabric/address.h"
 #include "drydock/fabric/async/request_channel.h"
 

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "drydock/coro/check.h"
 #include "drydock/coro/event_loop.h"
+#include "drydock/coro/status_macros.h"
 #include "drydock/fabric/async/request_channel.h"
 
 namespace drydock::fabric::async {

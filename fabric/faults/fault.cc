@@ -60,9 +60,9 @@ constexpr FaultInfo Row(Fault fault, std::string_view id, std::string_view name,
 using enum Fault;
 
 constexpr std::array<FaultInfo, kFaultCount> kTable = {
-#define FAULT(fault, ...) Row(Fault::fault, __VA_ARGS__),
+#define DD_FAULT(fault, ...) Row(Fault::fault, __VA_ARGS__),
 #include "drydock/fabric/faults/catalogue.inc"
-#undef FAULT
+#undef DD_FAULT
 };
 
 constexpr std::array<std::string_view, 8> kOperationNames = {

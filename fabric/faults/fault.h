@@ -19,15 +19,15 @@ namespace drydock::fabric::faults {
 
 // Numbered in the order of catalogue.inc.
 enum class Fault : std::uint8_t {
-#define FAULT(fault, ...) fault,
+#define DD_FAULT(fault, ...) fault,
 #include "drydock/fabric/faults/catalogue.inc"
-#undef FAULT
+#undef DD_FAULT
 };
 
 inline constexpr std::size_t kFaultCount = 0
-#define FAULT(...) +1
+#define DD_FAULT(...) +1
 #include "drydock/fabric/faults/catalogue.inc"
-#undef FAULT
+#undef DD_FAULT
     ;
 
 // The faults that a layer applies. Index = the enum's number.

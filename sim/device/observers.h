@@ -15,21 +15,21 @@ namespace drydock::sim {
 
 // The events have numbers, so that a list of those that listen to one is found at once.
 enum class ObserverEvent : std::uint8_t {
-#define EVENT(name) name,
+#define DD_EVENT(name) name,
 #include "drydock/sim/device/observer_events.inc"
-#undef EVENT
+#undef DD_EVENT
   kEnd
 };
 
 template <auto Event>
 constexpr std::size_t NumberOf() = delete;
-#define EVENT(name)                                       \
+#define DD_EVENT(name)                                    \
   template <>                                             \
   constexpr std::size_t NumberOf<&Observer::name>() {     \
     return static_cast<std::size_t>(ObserverEvent::name); \
   }
 #include "drydock/sim/device/observer_events.inc"
-#undef EVENT
+#undef DD_EVENT
 
 // Those of one world, in the order in which they are told. Each is told only of the events that its
 // class overrides: an observer costs nothing where it does not listen.
@@ -40,9 +40,9 @@ class Observers {
   template <typename T>
   void Add(T& observer) {
     ++count_;
-#define EVENT(name) Enlist<&Observer::name>(observer, &T::name);
+#define DD_EVENT(name) Enlist<&Observer::name>(observer, &T::name);
 #include "drydock/sim/device/observer_events.inc"
-#undef EVENT
+#undef DD_EVENT
   }
   void Remove(Observer& observer) {
     --count_;

@@ -1,6 +1,6 @@
 #include "drydock/sim/memory/poison.h"
 
-#ifdef SIM_POISONS
+#ifdef DD_POISONS
 
 #include <sanitizer/asan_interface.h>
 
@@ -69,4 +69,4 @@ void Lifted::Restore() {
 
 }  // namespace drydock::sim
 
-#endif  // SIM_POISONS
+#endif  // DD_POISONS

@@ -16,17 +16,17 @@
 #include <vector>
 
 #if defined(__SANITIZE_ADDRESS__)  // GCC
-#define SIM_POISONS
+#define DD_POISONS
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer)
-#define SIM_POISONS
+#define DD_POISONS
 #endif
 #endif
 
 namespace drydock::sim {
 
 // Each takes what it can: whole words that are free, or that are poisoned.
-#ifdef SIM_POISONS
+#ifdef DD_POISONS
 inline constexpr bool kPoisons = true;
 void Poison(std::uint64_t address, std::uint64_t length);
 void Unpoison(std::uint64_t address, std::uint64_t length);
