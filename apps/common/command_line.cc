@@ -38,6 +38,7 @@ absl::string_view Expectation(const absl::CommandLineFlag& flag) {
   if (flag.IsOfType<ByteSize>()) return ": it takes a size, as 4096, 64KiB or 1.5MiB";
   if (flag.IsOfType<double>()) return ": it takes a number";
   if (flag.IsOfType<bool>()) return ": it takes true or false";
+  if (flag.IsOfType<FileName>()) return ": it takes a file";
   return "";
 }
 
@@ -117,6 +118,14 @@ bool AbslParseFlag(absl::string_view text, OptionalText* value, std::string* err
 }
 
 std::string AbslUnparseFlag(const OptionalText& value) { return value.text; }
+
+bool AbslParseFlag(absl::string_view text, FileName* value, std::string* error) {
+  static_cast<void>(error);
+  value->path = std::string(text);
+  return !text.empty();
+}
+
+std::string AbslUnparseFlag(const FileName& value) { return value.path; }
 
 absl::StatusOr<std::vector<std::string>> ParseFlags(const std::vector<std::string>& arguments) {
   std::vector<std::string> positional;

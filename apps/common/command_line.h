@@ -39,6 +39,13 @@ struct OptionalText {
 bool AbslParseFlag(absl::string_view text, OptionalText* value, std::string* error);
 std::string AbslUnparseFlag(const OptionalText& value);
 
+// The type of a flag that names a file, and does so where it is given: --replay= is refused.
+struct FileName {
+  std::string path;  // empty when it is not given
+};
+bool AbslParseFlag(absl::string_view text, FileName* value, std::string* error);
+std::string AbslUnparseFlag(const FileName& value);
+
 // Sets flags from `arguments` (without the program's name): --name=value, --name value, --flag,
 // --noflag; "--" ends the flags. Returns the positional arguments. kInvalidArgument: an unknown
 // flag, a value that its type refuses, or one dash where two belong.

@@ -20,6 +20,7 @@ ABSL_FLAG(bool, loud, false, "Say more.");
 ABSL_FLAG(double, share, 0.5, "How much.");
 ABSL_FLAG(std::string, two_words, "", "What.");
 ABSL_FLAG(drydock::apps::OptionalText, alone, {}, "May stand alone.");
+ABSL_FLAG(drydock::apps::FileName, file, {}, "Which.");
 
 namespace drydock::apps {
 namespace {
@@ -80,6 +81,7 @@ TEST_F(CommandLineTest, RefusesWhatItDoesNotKnow) {
   EXPECT_THAT(ParseFlags({"--share=most"}), StatusIs(kInvalid, HasSubstr("it takes a number")));
   EXPECT_THAT(ParseFlags({"-pages=3"}), StatusIs(kInvalid, HasSubstr("two dashes")));
   EXPECT_THAT(ParseFlags({"--pages"}), StatusIs(kInvalid, HasSubstr("needs a value")));
+  EXPECT_THAT(ParseFlags({"--file="}), StatusIs(kInvalid, "--file= is not valid: it takes a file"));
   EXPECT_THAT(ParseFlags({"--loud=perhaps"}), StatusIs(kInvalid, HasSubstr("true or false")));
   // Flags of the library are not ours.
   EXPECT_THAT(ParseFlags({"--flagfile=/etc/passwd"}),

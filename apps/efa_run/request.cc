@@ -86,13 +86,14 @@ bool TakesFlag(absl::string_view word, Request& request) {
   return known;
 }
 
-// A flag of efa-run's without the `=` behind which its value is. For a run that is refused: asking
+// A flag that takes a value and has none: --profile, --profile=. For a run that is refused: asking
 // changes the environment.
 bool LacksValue(absl::string_view word) {
-  const std::string flag = absl::StrCat(word, "=");
+  const std::string flag = absl::StrCat(absl::StripSuffix(word, "="), "=");
   Request nobody;
-  return TakesFlag(flag, nobody) || !TakesFile(flag, nobody).ok() || flag == "--seeds=" ||
-         flag == "--patience=";
+  return flag.find('=') + 1 == flag.size() &&
+         (TakesFlag(flag, nobody) || !TakesFile(flag, nobody).ok() || flag == "--seeds=" ||
+          flag == "--patience=");
 }
 
 // An empty variable is as good as none.
@@ -210,11 +211,12 @@ absl::StatusOr<Request> ParseRequest(int count, char** words) {
     }
     ASSIGN_OR_RETURN(const bool is_file, TakesFile(word, request));
     if (is_file) continue;
-    if (!TakesFlag(word, request)) {
-      if (LacksValue(word))
-        return Bad(absl::StrCat(word, ": it takes a value, as ", word, "=VALUE"));
-      return Bad(absl::StrCat("unknown flag ", word, " (--help lists them)"));
+    const bool is_known = TakesFlag(word, request);
+    if ((!is_known || absl::EndsWith(word, "=")) && LacksValue(word)) {
+      const absl::string_view flag = absl::StripSuffix(word, "=");
+      return Bad(absl::StrCat(flag, ": it takes a value, as ", flag, "=VALUE"));
     }
+    if (!is_known) return Bad(absl::StrCat("unknown flag ", word, " (--help lists them)"));
   }
   if (request.help) return request;
   DropEmptyVariables();

@@ -399,6 +399,8 @@ TEST(ExploreProgramTest, BadInputIsOneLineAndTwo) {
        {{"--seed=1", "--until=covered"}, "--until is for many seeds"},
        {{"--seed=1", "--seeds=5"}, "--seeds is for many seeds"},
        {{"--sweep", "--twice-every=1"}, "--twice-every is for many seeds"},
+       {{"--replay="}, "--replay= is not valid: it takes a file"},
+       {{"--shrink="}, "--shrink= is not valid: it takes a file"},
        {{"--replay=a.capsule", "--shrink=b.capsule"}, "--replay takes no --shrink"},
        {{"--replay=a.capsule", "b.capsule"}, "--replay takes no argument 'b.capsule'"},
        {{"--replay=a.capsule", "--picture=x.svg"}, "--replay takes no --picture"},
