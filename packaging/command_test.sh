@@ -28,8 +28,8 @@ bare="(^  |&& | -n [0-9]+ |\`)($(printf '%s\n' "${commands[@]}" trace_html | gre
 for command in "${commands[@]}"; do
   "$drydock" "$command" --help >"$work/one.txt" || fail "$command --help"
   "$drydock" help "$command" | cmp - "$work/one.txt" || fail "help $command is not $command --help"
+  "$drydock" "$command" -h | cmp - "$work/one.txt" || fail "$command -h is not $command --help"
   if [ "$command" != efa-run ]; then  # which is a command of its own
-    "$drydock" "$command" -h | cmp - "$work/one.txt" || fail "$command -h is not $command --help"
     grep -qE "^  drydock $command( |$)" "$work/one.txt" || fail "$command --help does not say how drydock calls it"
     if grep -E "$bare" "$work/one.txt"; then fail "$command --help names commands that are others outside drydock"; fi
   fi
@@ -98,6 +98,7 @@ refused "unknown flag --frobnicate" --frobnicate
 refused "completion of bash or of zsh, not 'fish'" completion fish
 refused "no command 'nothing'" help nothing
 refused "no command ''" help ''
+refused "trace: unexpected argument: x" trace x
 "$drydock" >/dev/null 2>&1 && fail "no command at all is no success"
 
 echo "== a command's exit status and flags are passed on"

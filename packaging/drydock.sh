@@ -81,6 +81,7 @@ run() {  # COMMAND ARGUMENT...
   if [ ! -x "$program" ] && [ "$1" = efa-run ]; then refuse "efa-run is not installed: it is in the package drydock-efa-run"; fi
   [ -x "$program" ] || refuse "$program is not there: the installation is not whole"
   if [ "$1" != efa-run ] && [[ " ${*:2} " =~ \ (--help|-h)\  ]]; then help_of "$1"; return; fi
+  if [ "${program##*/}" != "$1" ]; then exec -a "$1" "$program" "${@:2}"; fi  # it names itself by this
   exec "$program" "${@:2}"
 }
 

@@ -69,14 +69,15 @@ absl::Status ReadPatience(absl::string_view value, Request& request) {
 // False: there is no such flag.
 bool TakesFlag(absl::string_view word, Request& request) {
   request.flags.emplace_back(word);
-  bool known = word == "--quiet" || word == "--help" || word == "--topology" ||
-               word == "--virtual" || word == "--digest";
+  const bool help = word == "--help" || word == "-h";
+  bool known = help || word == "--quiet" || word == "--topology" || word == "--virtual" ||
+               word == "--digest";
   request.is_virtual = request.is_virtual || word == "--virtual" || word == "--digest";
   if (word == "--digest") setenv(sim::verbs::kDigestVariable, "1", 1);
   request.topology = request.topology || word == "--topology";
   if (word == "--findings") word = "--findings=report";
   request.quiet = request.quiet || word == "--quiet";
-  request.help = request.help || word == "--help";
+  request.help = request.help || help;
   for (const auto& flag : kFlags) {
     absl::string_view value = word;
     if (!absl::ConsumePrefix(&value, flag.flag)) continue;

@@ -230,9 +230,15 @@ absl::StatusOr<Explored> ExploreAsAsked(const Arguments& arguments, const Explor
 
 absl::StatusOr<const sim::explore::Scenario*> ScenarioOf(const sim::explore::Capsule& capsule,
                                                          const std::string& path) {
-  if (!capsule.program.has_value()) return FindScenario(capsule.scenario);
+  if (capsule.program.has_value()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": the capsule is of a program: efa-run runs it"));
+  }
+  const auto scenario = FindScenario(capsule.scenario);
+  if (scenario.ok()) return scenario;
   return absl::InvalidArgumentError(
-      absl::StrCat(path, ": the capsule is of a program: efa-run runs it"));
+      absl::StrCat(path, ": scenario ", capsule.scenario,
+                   " is not here; a capsule of a test: DRYDOCK_CAPSULE=FILE ./test"));
 }
 
 // What a run of this capsule writes: another file each, and not the capsule, but that `out`, where

@@ -431,5 +431,19 @@ TEST(ExploreProgramTest, ACapsuleOfAProgramIsForEfaRun) {
   }
 }
 
+TEST(ExploreProgramTest, ACapsuleOfATestIsForThatTest) {
+  const std::string path = WriteText("Copy.IsRight-7.capsule", R"({"drydock_capsule": 1,
+      "scenario": "Copy.IsRight", "profile": "p5", "seed": 7, "limit_ns": 1000000000,
+      "faults": {"rules": []}, "build": {}, "verdict": "hang",
+      "digest": "00000000000000000000000000000000", "events": 0})");
+  for (const char* flag : {"--replay=", "--shrink="}) {
+    const ProcessEnd end = RunExplore({flag + path});
+    EXPECT_EQ(end.exit_code, 2) << end;
+    EXPECT_EQ(end.err, "explore: " + path +
+                           ": scenario Copy.IsRight is not here; a capsule of a test: "
+                           "DRYDOCK_CAPSULE=FILE ./test\n");
+  }
+}
+
 }  // namespace
 }  // namespace drydock::apps

@@ -99,6 +99,7 @@ if command -v lstopo-no-graphics >/dev/null; then
 fi
 "$efa_run" --help >"$work/help.log"
 expect "$work/help.log" FI_EFA_USE_DATA_PATH_DIRECT=0
+"$efa_run" -h | cmp - "$work/help.log" || fail "-h is not --help"
 "$efa_run" --nics=1 --fabric="$fabric" true >"$work/one.log" 2>&1
 expect "$work/one.log" ", 1 NIC, seed"
 

@@ -35,8 +35,12 @@ absl::Status Convert(const std::vector<std::string>& positional) {
 }
 
 int Main(int argc, char** argv) {
-  const absl::Status status = Convert(ParseCommandLineOrExit(argc, argv, kUsage));
-  return status.ok() ? kExitOk : ReportError(kUsage.name, status);
+  Usage usage = kUsage;
+  const std::string called = argv[0];
+  // In a package it is the command trace.
+  if (called.substr(called.rfind('/') + 1) == "trace") usage.name = "trace";
+  const absl::Status status = Convert(ParseCommandLineOrExit(argc, argv, usage));
+  return status.ok() ? kExitOk : ReportError(usage.name, status);
 }
 
 }  // namespace
