@@ -83,8 +83,14 @@ class Fabric:
         """What is wrong whatever the program says of itself, one line each: checks of the simulator, words of its library, deaths by a
         signal, processes that were left when the block ended."""
         lines = list(self._ask(traces.findings))
+        # Standard error has those of the traces as well, without how often and when, and their number at the end.
+        told = [line.rpartition(" (")[0] for line in lines]
         for process in self.processes:
-            lines += [f"{process.name}: {line}" for line in process.errors.splitlines() if line.startswith(("drydock-efa:", "efa-run:"))]
+            for line in process.errors.splitlines():
+                again = line.startswith("drydock-efa: finding: ") and any(text in line for text in told)
+                again = again or (told and line.startswith("drydock-efa: findings: "))
+                if line.startswith(("drydock-efa:", "efa-run:")) and not again:
+                    lines.append(f"{process.name}: {line}")
             status = process.returncode
             if status is not None and status < 0 and not process.killed:
                 lines.append(f"{process.name}: ended by signal {-status}")

@@ -356,15 +356,31 @@ class Traces(unittest.TestCase):
             {"name": "send bad", "cat": "completion", "ph": "X", "args": {"status": "PeerUnresponsive"}},
             {"name": "fault", "cat": "fault", "ph": "X", "args": {"rule": "silent"}},
             {"name": "fault", "cat": "fault", "ph": "i", "args": {"rule": "silent"}},
-            {"name": "check", "cat": "check", "ph": "X", "args": {"check": "leak", "text": "a region is open"}},
+            {"name": "check leaks", "cat": "check", "ph": "X", "args": {"check": "leaks", "text": "leaks: a region is open"}},
         ]
         with open(path, "w", encoding="utf-8") as out:
             out.write(",\n".join(json.dumps(event) for event in whole) + ',\n{"name":"cut')
         self.assertEqual(traces.metrics([path]),
                          {"posts": 1, "packets": 0, "bytes_placed": 96, "completions": 2, "errors": 1, "faults": 1})
         self.assertEqual(traces.fired([path]), {"silent": 1})
-        self.assertEqual(traces.findings([path]), ["leak: a region is open"])
+        self.assertEqual(traces.findings([path]), ["leaks: a region is open"])
         os.remove(path)
+
+
+    def test_a_finding_is_told_once(self):
+        # What a client of fi_pingpong left that had lost its peer; and what no trace has, for it ends before that.
+        rule = "use-after-deregister"
+        what = (f"{rule}: machine-1/rdmap79s0: a send of queue pair 0 met a registration of 12587232 bytes that machine-1/rdmap79s0 had"
+                " closed 1521 ns before: close it when everything that names it has completed")
+        details = f'"args":{{"check":"{rule}","text":"{what} (1 time, first after 1649130444 ns)"}}'
+        trace = (f'{{"name":"check {rule}","cat":"check","ph":"X","ts":1649130.444,"dur":0.100,"pid":1,"tid":7,{details}}},\n'
+                 f'{{"name":"check {rule}","cat":"check","ph":"i","ts":1649130.444,"s":"p","pid":1,"tid":7,{details}}},\n')
+        leak = "drydock-efa: finding: process 23819 (fi_pingpong): leaks: machine-1/rdmap79s0: still open at the end: 1 domain"
+        errors = (f"drydock-efa: finding: process 23819 (fi_pingpong): {what}\n{leak}\n"
+                  f"drydock-efa: findings: process 23819 (fi_pingpong): leaks (1 time), {rule} (2 times)\n")
+        with drydock.fabric() as env:
+            env.run("sh", "-c", 'printf %s "$0" >&2; printf %s "$1" >"$2/0.trace.1.json"', errors, trace, env.folder)
+        self.assertEqual(env.findings(), [f"{what} (1 time, first after 1649130444 ns)", f"0-sh: {leak}"])
 
 
 @unittest.skipUnless(shutil.which("fi_pingpong"), "skipped: fi_pingpong is not installed (libfabric-bin)")
