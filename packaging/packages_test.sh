@@ -60,6 +60,25 @@ for header in drydock/coro/task.h drydock/fabric/endpoint.h drydock/fabric/libfa
   [ -f "include/drydock/$header" ] || fail "no header $header"
 done
 
+echo "== find_package compares the numbers of versions"
+if command -v cmake >/dev/null; then
+  for asked in "0 yes" "0.1 yes" "0.1.0 yes" "0.1.1 no" "0.2 no" "1 no" "0.0.9 no"; do
+    cat >"$work/version.cmake" <<TEXT
+set(PACKAGE_FIND_VERSION ${asked% *})
+include("$work/drydock-config-version.cmake")
+if(PACKAGE_VERSION_COMPATIBLE)
+  message(STATUS yes)
+else()
+  message(STATUS no)
+endif()
+TEXT
+    sed 's/@VERSION@/0.1.0+git20261130.1/' "$OLDPWD/packaging/develop/drydock-config-version.cmake" >"$work/drydock-config-version.cmake"
+    [ "$(cmake -P "$work/version.cmake")" = "-- ${asked#* }" ] || fail "find_package(drydock ${asked% *}) finds 0.1.0+git: not '${asked#* }'"
+  done
+else
+  echo "skipped: cmake is not installed"
+fi
+
 echo "== a program over libfabric, by pkg-config"
 export PKG_CONFIG_PATH=$PWD/lib/pkgconfig
 if pkg-config --exists drydock-libfabric libfabric 2>/dev/null && command -v g++ >/dev/null; then
