@@ -35,6 +35,9 @@ for command in "${commands[@]}"; do
   fi
   packaging/manual.sh "drydock-$command" 1700000000 1 <"$work/one.txt" >"$work/one.1"
   grep -q '^\.SH SYNOPSIS$' "$work/one.1" || fail "no synopsis in the manual of $command"
+  for section in FLAGS EXAMPLES; do
+    grep -qx "\.SH $section" "$work/one.1" || fail "no section $section in the manual of $command"
+  done
   if command -v groff >/dev/null; then
     groff -man -Tascii -ww -z "$work/one.1" 2>&1 | tee "$work/warnings"
     [ ! -s "$work/warnings" ] || fail "groff warns of the manual of $command"
@@ -99,6 +102,7 @@ refused "completion of bash or of zsh, not 'fish'" completion fish
 refused "no command 'nothing'" help nothing
 refused "no command ''" help ''
 refused "trace: unexpected argument: x" trace x
+for text in '' '{}' '[]'; do refused "trace: standard input is" trace <<<"$text"; done
 "$drydock" >/dev/null 2>&1 && fail "no command at all is no success"
 
 echo "== a command's exit status and flags are passed on"

@@ -45,7 +45,7 @@ bin/drydock explore --scenario=write-last --faults=none --seeds=20 >"$work/explo
 bin/drydock trace <"$work/t.json" >"$work/t.html" && grep -qi '<html' "$work/t.html" || fail "bin/drydock trace"
 bin/drydock doctor >"$work/doctor.txt" || [ $? -le 2 ] || fail "bin/drydock doctor"
 grep -qF ' drydock write' "$work/doctor.txt" && ! grep -qF bazelw "$work/doctor.txt" || fail "the doctor's next steps are those of a clone"
-for page in efa-run drydock drydock-explore; do zcat "share/man/man1/$page.1.gz" | grep -q '^\.TH' || fail "no manual $page"; done
+for page in efa-run drydock drydock-explore drydock-efa-run; do zcat "share/man/man1/$page.1.gz" | grep -q '^\.TH' || fail "no manual $page"; done
 grep -q '^# Drydock$' share/doc/drydock-efa-run/README.md || fail "the README is not there"
 grep -q '^# apps$' share/doc/drydock/README.md || fail "the page of the programs is not there"
 mapfile -t pages < <(grep -aohE 'docs/[a-z-]+\.md' lib/drydock/* | sort -u)

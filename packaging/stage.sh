@@ -67,6 +67,7 @@ stage_drydock() {  # FOLDER VERSION DATE
   packaging/drydock.sh completion zsh >"$1/share/zsh/vendor-completions/_drydock"
   stage_documents "$1" drydock apps/README.md
   stage_manuals "$1" "$3" "$2" drydock "${commands[@]:1}"
+  ln -s efa-run.1.gz "$1/share/man/man1/drydock-efa-run.1.gz"
 }
 
 # Copies files of this folder to their places under FOLDER, with the rights of new files.

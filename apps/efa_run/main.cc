@@ -24,6 +24,10 @@ constexpr char kHelp[] =
   efa-run --replay=FILE
   efa-run --shrink=FILE [--out=FILE] [--picture=FILE]
 
+Processes that are started with the same --fabric, --seed and --profile reach each other; those of several computers,
+containers or network namespaces with the same --network, too.
+
+Examples:
   efa-run fi_info -p efa                                the NICs that the program sees
   efa-run fi_pingpong -p efa -e rdm -c &                two processes, which are two machines
   efa-run fi_pingpong -p efa -e rdm -c 127.0.0.1
@@ -31,13 +35,10 @@ constexpr char kHelp[] =
   efa-run --trace=out.json ./my_program                 what the NICs did, for ui.perfetto.dev
   efa-run --findings=fail ./my_program                  what the program does wrong (docs/checks.md)
   efa-run --seeds=1..1000 --faults=plan.json --capsule=failed ./my_test   which seeds fail, and a file of each kind
-
-Processes that are started with the same --fabric, --seed and --profile reach each other; those of several computers,
-containers or network namespaces with the same --network, too.
-
   efa-run --network=tcp://10.0.0.1:7471 fi_pingpong -p efa -e rdm -c             on 10.0.0.1, which makes the key
   efa-run --network=tcp://10.0.0.1:7471 fi_pingpong -p efa -e rdm -c 10.0.0.1    on 10.0.0.2, with a copy of it
 
+Flags:
   --profile=NAME   the kind of machine (default p5): )";
 
 constexpr char kMoreHelp[] = R"(

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "drydock/apps/common/command_line.h"
 #include "drydock/apps/common/trace_page.h"
@@ -29,6 +30,9 @@ absl::Status Convert(const std::vector<std::string>& positional) {
   }
   const std::string trace{std::istreambuf_iterator<char>(std::cin), {}};
   if (trace.empty()) return absl::InvalidArgumentError("standard input is empty, and not a trace");
+  if (!absl::StrContains(trace, "\"traceEvents\"") && !absl::StrContains(trace, "\"ph\"")) {
+    return absl::InvalidArgumentError("standard input is no trace: it has no events");
+  }
   std::cout << TracePage(trace) << std::flush;
   if (!std::cout.good()) return absl::DataLossError("the page could not be written");
   return absl::OkStatus();
