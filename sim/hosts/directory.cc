@@ -336,16 +336,26 @@ std::optional<std::uint64_t> FabricOfProviderFile(const std::string& file) {
 
 // A machine in virtual time is in no network, and one of several computers in a network of another
 // name: so the process whose number the file has near its beginning is looked at, too (libfabric
-// prov/shm/src/smr_util.h, smr_region). One that has not written it yet is alive.
+// prov/shm/src/smr_util.h, smr_region: up to SMR_VERSION 8; later ones have it elsewhere). Where it
+// does not tell, as when it has not written its number yet or its memory is not shown to us, the
+// file is in use.
 bool IsUsedByItsProcess(const std::string& path, int fd) {
-  std::int32_t pid = 0;
-  constexpr off_t kPidAt = 4;
-  if (pread(fd, &pid, sizeof pid, kPidAt) != sizeof pid || pid == 0) return true;
-  std::ifstream maps(absl::StrCat("/proc/", pid, "/maps"));
-  for (std::string line; std::getline(maps, line);) {
+  struct {
+    std::uint8_t version;
+    std::uint8_t others[3];
+    std::int32_t pid;
+  } head{};
+  constexpr std::uint8_t kLastWithPidHere = 8;
+  if (pread(fd, &head, sizeof head, 0) != sizeof head) return true;
+  if (head.version > kLastWithPidHere || head.pid == 0) return true;
+  errno = 0;
+  std::ifstream maps(absl::StrCat("/proc/", head.pid, "/maps"));
+  if (!maps.is_open()) return errno != ENOENT;
+  bool shown = false;
+  for (std::string line; std::getline(maps, line); shown = true) {
     if (absl::EndsWith(line, path)) return true;
   }
-  return false;
+  return !shown;
 }
 
 }  // namespace

@@ -127,7 +127,10 @@ void RemoveDeadNetworks(const std::string& prefix);
 // Removes the files of 16 MiB that libfabric's provider efa makes in shared memory, one for each
 // endpoint ("fe80::3272:5598:aced:0_0000_2ee17a9b_0000": the GID, queue pair, qkey, user), and that
 // a killed process leaves: those of this user, with a GID of a network that no process is in, which
-// the process that made them does not use any more.
+// the process that made them does not use any more. Those of a libfabric with an SMR_VERSION above
+// 8 stay. Where no process is in the file's network, a file is swept from under a process that is
+// not to be told by its number: one that shares /dev/shm with us but not the numbers of processes
+// (another container), or one that forked after it opened its endpoint and goes on as the child.
 void RemoveDeadProviderFiles();
 
 }  // namespace drydock::sim

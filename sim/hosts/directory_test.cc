@@ -188,15 +188,24 @@ TEST_F(DirectoryTest, TheProvidersFilesOfTheDeadAreSwept) {
   const pid_t gone = fork();
   if (gone == 0) _exit(0);
   ASSERT_EQ(waitpid(gone, nullptr, 0), gone);
+  const pid_t ended = fork();  // of which the system shows no memory
+  if (ended == 0) _exit(0);
+  siginfo_t end{};
+  ASSERT_EQ(waitid(P_PID, static_cast<id_t>(ended), &end, WEXITED | WNOWAIT), 0);
+  const pid_t later = fork();
+  if (later == 0) {
+    while (true) pause();
+  }
 
   std::vector<SharedFile> files;
-  const auto make = [&](const Gid& gid, const char* rest, std::int32_t pid) {
+  const auto make = [&](const Gid& gid, const char* rest, std::int32_t pid, char version = 8) {
     char text[INET6_ADDRSTRLEN] = {};
     inet_ntop(AF_INET6, gid.data(), text, sizeof text);
     const std::string name = absl::StrCat(text, rest);
     auto file = SharedFile::Make(name, 4096);
     EXPECT_TRUE(file.ok()) << file.status();
     if (file.ok()) {
+      *reinterpret_cast<char*>(file->data()) = version;
       *reinterpret_cast<std::int32_t*>(file->data() + 4) = pid;
       files.push_back(*std::move(file));
     }
@@ -204,10 +213,12 @@ TEST_F(DirectoryTest, TheProvidersFilesOfTheDeadAreSwept) {
   };
   const NicPlace first{.machine = 1, .nic = 0};
   const std::string of_the_dead = make(GidOf(dead, first), "_0000_2ee17a9b_0000", gone);
-  const std::string of_a_later_process = make(GidOf(dead, first), "_0001_2ee17a9b_0000", 1);
+  const std::string of_a_later_process = make(GidOf(dead, first), "_0001_2ee17a9b_0000", later);
   const std::string of_the_living = make(GidOf(living, first), "_0000_2ee17a9b_0000", gone);
   const std::string in_use = make(GidOf(dead, first), "_0002_2ee17a9b_0000", getpid());
   const std::string unfinished = make(GidOf(dead, first), "_0003_2ee17a9b_0000", 0);
+  const std::string not_shown = make(GidOf(dead, first), "_0004_2ee17a9b_0000", ended);
+  const std::string of_a_later_release = make(GidOf(dead, first), "_0005_2ee17a9b_0000", gone, 9);
   const std::string another_name = make(GidOf(dead, first), "_0000_2ee17a9b_0000.log", gone);
   Gid hardware = GidOf(dead, first);
   hardware[13] = 0xfe;
@@ -219,10 +230,13 @@ TEST_F(DirectoryTest, TheProvidersFilesOfTheDeadAreSwept) {
   };
   EXPECT_FALSE(is_there(of_the_dead));
   EXPECT_FALSE(is_there(of_a_later_process));
-  for (const std::string& name : {of_the_living, in_use, unfinished, another_name, of_hardware}) {
+  for (const std::string& name : {of_the_living, in_use, unfinished, not_shown, of_a_later_release,
+                                  another_name, of_hardware}) {
     EXPECT_TRUE(is_there(name)) << name;
     SharedFile::Unlink(name);
   }
+  kill(later, SIGKILL);
+  for (const pid_t child : {ended, later}) EXPECT_EQ(waitpid(child, nullptr, 0), child);
 }
 
 TEST_F(DirectoryTest, AChildDoesNotOwnTheSlotOfItsParent) {
