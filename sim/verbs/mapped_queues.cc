@@ -76,6 +76,12 @@ void QueuePair::NoteMoved(RungBell& bell, std::uint32_t value) {
   if (first) TellMapped(*this);
 }
 
+void QueuePair::NoteDoorbells() {
+  if (!mapped()) return;
+  NoteMoved(rung_sends_, Load(doorbells_->send));
+  NoteMoved(rung_receives_, Load(doorbells_->receive));
+}
+
 bool QueuePair::TakeDoorbells() {
   const std::uint32_t send = Load(doorbells_->send);
   const std::uint32_t receive = Load(doorbells_->receive);

@@ -181,6 +181,24 @@ TEST(MappedQueuesTest, OrdinaryPostsAreRefusedAfterTheProgramRangAndPollsTellIts
   EXPECT_EQ(a.Receive(1, {a.Segment(0, 8)}), EINVAL);
 }
 
+// Whether or not the host's thread has looked at the doorbell by then.
+TEST(MappedQueuesTest, OrdinaryPostsAreRefusedFromTheRingOn) {
+  End a({.nic = 0, .unsolicited = true});
+  End b({.nic = 1, .unsolicited = true});
+  b.HandleOf(a);
+  MappedRings from(a);
+  const auto ring_within = [&](ibv_qp_ex* session) {
+    ibv_wr_rdma_write(session, b.region->rkey, b.address(0));
+    ibv_wr_set_sge(session, a.region->lkey, a.address(0), 8);
+    from.WriteSend(b, 77, efa::Operation::kWrite, 0, 8);
+    from.RingSends();
+  };
+  EXPECT_EQ(a.Post(b, 1, ring_within), EINVAL);
+  from.Receive(78, 0, 8);
+  EXPECT_EQ(a.Receive(2, {a.Segment(0, 8)}), EINVAL);
+  EXPECT_EQ(Await(a.send_queue).wr_id, 77u);
+}
+
 TEST(MappedQueuesTest, ArmedDoorbellRaisesAnEvent) {
   ibv_context* context = OpenDevice(1);
   ibv_comp_channel* channel = ibv_create_comp_channel(context);

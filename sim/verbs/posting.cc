@@ -105,6 +105,7 @@ int PostSends(ibv_qp* ibv, ibv_send_wr* request, ibv_send_wr** bad) {
   Context& context = queue_pair.owner();
   const Calling lock(context);
   context.host->Progress();
+  queue_pair.NoteDoorbells();
   int error = 0;
   for (; request != nullptr; request = request->next) {
     BuiltWork built;
@@ -126,6 +127,7 @@ int PostReceives(ibv_qp* ibv, ibv_recv_wr* request, ibv_recv_wr** bad) {
   Context& context = queue_pair.owner();
   const Calling lock(context);
   context.host->Progress();
+  queue_pair.NoteDoorbells();
   int error = 0;
   for (; request != nullptr; request = request->next) {
     if (IsFullByPlan(queue_pair, fabric::OperationKind::kReceive)) error = ENOMEM;
@@ -256,6 +258,8 @@ int Post(QueuePair& queue_pair) {
   Context& context = queue_pair.owner();
   const Calling lock(context);
   context.host->Progress();
+  queue_pair.NoteDoorbells();  // it may have rung since the session began
+  if (const int error = queue_pair.CheckSendDoorbell(); error != 0) return error;
   if (queue_pair.free_sends() < queue_pair.built.size()) {
     TellAgain(queue_pair, queue_pair.built.front().work, queue_pair.built.front().wr_id);
     return ENOMEM;

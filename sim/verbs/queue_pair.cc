@@ -172,8 +172,10 @@ QueuePair::QueuePair(Context& owner, sim::QueuePair& device_pair, const ibv_qp_i
 
 // ---- Posting ----
 
+int QueuePair::CheckSendDoorbell() const { return rung_sends_.moved ? Refuse(kDriven, EINVAL) : 0; }
+
 int QueuePair::CheckSend(unsigned flags) const {
-  if (rung_sends_.moved) return Refuse(kDriven, EINVAL);
+  if (const int error = CheckSendDoorbell(); error != 0) return error;
   const bool ready = qp_base.state == IBV_QPS_RTS || qp_base.state == IBV_QPS_SQD;
   const bool signalled = all_signalled_ || (flags & IBV_SEND_SIGNALED) != 0;
   const bool known = (flags & ~(IBV_SEND_SIGNALED | IBV_SEND_INLINE)) == 0;

@@ -77,6 +77,8 @@ class QueuePair : public ibv_qp_ex {
   // --- Posting. An errno, or 0: EINVAL: wrong state, flags or segments; ENOMEM: the ring is full.
   // Nothing is rung before Ring.
   int CheckSend(unsigned flags) const;
+  // EINVAL where the program has rung the sends' doorbell itself.
+  int CheckSendDoorbell() const;
   int PostSend(BuiltWork& built);
   int PostReceive(const ibv_recv_wr& request);
   void RingSends();
@@ -103,6 +105,8 @@ class QueuePair : public ibv_qp_ex {
     alignas(64) std::uint32_t receive = 0;
   };
   Doorbells& MapRings();
+  // Before a post: the host's thread may not have looked yet at what the program has rung.
+  void NoteDoorbells();
   bool mapped() const { return doorbells_ != nullptr; }
   bool driven() const { return rung_sends_.moved || rung_receives_.moved; }
 
