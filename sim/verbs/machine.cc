@@ -302,10 +302,10 @@ void Machine::OnSignal() {
   (*Get())->End(EXIT_FAILURE);  // it had no time to close anything
 }
 
-// A program opens one NIC after the other, and where there is no rendezvous each would wait for it as
-// long as the first.
+// A program opens one NIC after the other, and where there is no rendezvous each would wait for it
+// as long as the first.
 absl::StatusOr<std::unique_ptr<Host>> Machine::Join() {
-  constexpr auto kSameAnswer = std::chrono::seconds(30);
+  constexpr auto kSameAnswer = std::chrono::seconds(5);
   const bool is_known =
       !alone_.ok() && alone_process_ == getpid() && std::chrono::steady_clock::now() < alone_until_;
   if (is_known) return alone_;

@@ -83,7 +83,8 @@ class Machine {
   std::uint64_t worlds_ = 0;  // that it has begun
   std::mutex mutex_;
   std::weak_ptr<Host> host_;
-  // Why process `alone_process_` found no rendezvous, until then: see Join.
+  // Why process `alone_process_` found no rendezvous. A loop over the NICs asks for the next one at
+  // once, and has the same answer; a program that tries again 5 seconds later has a new one.
   absl::Status alone_;
   std::chrono::steady_clock::time_point alone_until_;
   int alone_process_ = 0;

@@ -3,13 +3,24 @@
 #include <infiniband/verbs.h>
 
 #include <chrono>
+#include <cstdlib>
+#include <random>
+#include <string>
 
 #include "gtest/gtest.h"
 
 namespace drydock::sim_testing {
 namespace {
 
+std::string FreshNetwork() {
+  std::random_device device;
+  std::string host = "127";
+  for (int i = 0; i < 3; ++i) host += "." + std::to_string(1 + device() % 254);
+  return "tcp://" + host + ":7472";
+}
+
 TEST(NoRendezvousTest, AllNicsTogetherWaitAsLongAsOne) {
+  setenv("DRYDOCK_EFA_NETWORK", FreshNetwork().c_str(), 1);
   int count = 0;
   ibv_device** const devices = ibv_get_device_list(&count);
   ASSERT_NE(devices, nullptr);

@@ -77,7 +77,8 @@ void KeepThroughExec(Stream stream) {
   Control control;
   control.type = ControlType::kProgram;
   kept.Say(control);
-  fcntl(kept.fd(), F_DUPFD, kOutOfTheirWay);  // a copy that exec does not close
+  // A copy that exec does not close. The limit on open files may be below that.
+  if (fcntl(kept.fd(), F_DUPFD, kOutOfTheirWay) < 0) fcntl(kept.fd(), F_DUPFD, 3);
 }
 
 bool Await(Stream& stream, std::span<const std::byte>& message, coro::Duration patience) {

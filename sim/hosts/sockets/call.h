@@ -27,8 +27,8 @@ absl::StatusOr<CalledRendezvous> CallRendezvous(const std::string& network,
 
 // The rendezvous stays for the program that this process becomes by exec, which may open a NIC much
 // later: the connection stays open until the program has ended, and with it all its children that
-// have not closed their copy of the descriptor, or until it closes the descriptor itself. To be
-// called once.
+// have not closed their copy of the descriptor, or until it closes the descriptor itself, 100
+// or above where the limit on open files allows it. To be called once.
 void KeepThroughExec(Stream stream);
 
 // Waits for the next message, `patience` at the most. False: none came.
