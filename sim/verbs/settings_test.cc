@@ -148,6 +148,12 @@ TEST(SettingsTest, ANetworkHasAPlaceAndAKey) {
   EXPECT_EQ(FailureOf({{"DRYDOCK_EFA_NETWORK", "tcp"}, {"HOME", "/"}}),
             "NOT_FOUND: DRYDOCK_EFA_NETWORK=tcp: neither Slurm's nor Open MPI 4's environment is "
             "here: name the host and port");
+  EXPECT_EQ(FailureOf({{"DRYDOCK_EFA_NETWORK", "tcp"},
+                       {"HOME", "/"},
+                       {"PRTE_LAUNCHED", "1"},
+                       {"PMIX_RANK", "0"}}),
+            "NOT_FOUND: DRYDOCK_EFA_NETWORK=tcp: Open MPI 5 does not tell the host: name the host "
+            "and port");
   EXPECT_EQ(FailureOf({{"DRYDOCK_EFA_NETWORK", "tcp://node1:7471"}}),
             "INVALID_ARGUMENT: no key file: neither DRYDOCK_EFA_KEY nor HOME is set");
   Environment zoned = environment;

@@ -99,13 +99,12 @@ absl::StatusOr<NetworkName> ParseNetworkName(absl::string_view text) {
 
 absl::StatusOr<NetworkName> NetworkOfLauncher(
     const std::function<const char*(const char*)>& variable) {
-  // Before Slurm: in a batch job mpirun has srun start its daemons on all nodes but its own, and what
-  // those start sees a step without mpirun's node.
+  // Before Slurm: in a batch job mpirun has srun start its daemons on all nodes but its own, and
+  // what those start sees a step without mpirun's node.
   if (const char* uri = variable("OMPI_MCA_orte_hnp_uri")) return OfOpenMpi(uri);
   const bool by_prte = variable("PRTE_LAUNCHED") != nullptr && variable("PMIX_RANK") != nullptr;
   if (variable("OMPI_COMM_WORLD_RANK") != nullptr || by_prte) {
-    return absl::NotFoundError(
-        "Open MPI 5 does not tell the host: name it, --network=tcp://HOST:PORT");
+    return absl::NotFoundError("Open MPI 5 does not tell the host: name the host and port");
   }
   if (const char* nodes = variable("SLURM_STEP_NODELIST")) {
     return OfSlurm(nodes, variable("SLURM_JOB_ID"), variable("SLURM_STEP_ID"));

@@ -23,10 +23,10 @@ struct NetworkName {
 // kInvalidArgument: that is none.
 absl::StatusOr<NetworkName> ParseNetworkName(absl::string_view text);
 
-// The network that "tcp" stands for: the host of Open MPI 4's mpirun (OMPI_MCA_orte_hnp_uri), or the
-// first one of a step of Slurm's (SLURM_STEP_NODELIST), and a port of 20,000 to 29,999 by the job's
-// number. `variable` is getenv. kNotFound: neither has started us, or Open MPI 5 has, which says no
-// host. kInvalidArgument: their variables are not understood.
+// The network that "tcp" stands for: the host of Open MPI 4's mpirun (OMPI_MCA_orte_hnp_uri), or
+// the first one of a step of Slurm's (SLURM_STEP_NODELIST), and a port of 20,000 to 29,999 by the
+// job's number. `variable` is getenv. kNotFound: neither has started us, or Open MPI 5 has, which
+// says no host. kInvalidArgument: their variables are not understood.
 absl::StatusOr<NetworkName> NetworkOfLauncher(
     const std::function<const char*(const char*)>& variable);
 

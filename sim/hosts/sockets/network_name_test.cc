@@ -58,7 +58,8 @@ TEST(NetworkNameTest, OpenMpiNamesThatOfMpirun) {
   EXPECT_EQ(Launched({}), "NOT_FOUND");
 }
 
-// In a batch job of Slurm some ranks of mpirun see a step, which lacks mpirun's node, and others none.
+// In a batch job of Slurm some ranks of mpirun see a step, which lacks mpirun's node, and others
+// none.
 TEST(NetworkNameTest, RanksOfMpirunMeetAtMpirunAlsoInAStepOfSlurm) {
   std::map<std::string, std::string> environment = {
       {"SLURM_STEP_NODELIST", "node2"}, {"SLURM_JOB_ID", "100"}, {"SLURM_STEP_ID", "0"}};

@@ -44,8 +44,8 @@ void LetGoOfFiles(int listening, int starter) {
   if (nothing >= 3) close(nothing);
 }
 
-// A connection of each machine, and of each program, is a file: the usual 1,024 are fewer than those
-// of four full networks.
+// A connection of each machine, and of each program, is a file: the usual 1,024 are fewer than
+// those of four full networks.
 void AllowMoreFiles() {
   rlimit files{};
   if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
