@@ -1,6 +1,6 @@
 // The project has macros of its own, with names that others like as well: Drydock's headers neither
-// change them nor need them. Its own macros for errors are in drydock/coro/status_macros.h, which no
-// other header includes.
+// change them nor need them. Its own macros for errors are in drydock/coro/status_macros.h, which
+// no other header includes.
 
 #define RETURN_IF_ERROR(number) (number)
 #define ASSIGN_OR_RETURN(number) (number)

@@ -117,7 +117,7 @@ refused "no such program" no-such-program-anywhere
 refused "unknown flag --frobnicate" --frobnicate fi_info
 for flag in --profile --seeds --patience --capsule; do refused "$flag: it takes a value, as $flag=VALUE" $flag fi_info; done
 for flag in --faults --trace --seed; do refused "$flag: it takes a value, as $flag=VALUE" $flag= fi_info; done
-"$efa_run" --quiet --nics=1 --fabric="$fabric=" true >"$work/equals.log" 2>&1 || fail "a value that ends with = gave $?"
+"$efa_run" --quiet --nics=1 --fabric="$fabric" --trace="$work/equals=" true >"$work/equals.log" 2>&1 || fail "a value that ends with = gave $?"
 refused "--key is of a network of several computers: with --network" --key="$work/key" fi_info
 refused "a trace of efa-run is JSON" --trace=x.html fi_info
 refused "no profile 'p9'" --profile=p9 fi_info
