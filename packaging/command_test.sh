@@ -69,6 +69,12 @@ for words in "drydock efa-run" efa-run /usr/bin/efa-run; do  # efa-run is also a
   done
   # shellcheck disable=SC2086
   [[ " $(completed $words bas) " == *" bash "* ]] || fail "$words bas: no command"
+  # shellcheck disable=SC2086
+  [[ " $(completed $words --faults = plan bas) " == *" bash "* ]] || fail "$words --faults=plan bas: no command"
+  for own in "python3 te" "python3 --prof" "--quiet --faults = plan python3 te"; do  # the program's own words
+    # shellcheck disable=SC2086
+    [ -z "$(completed $words $own)" ] || fail "$words $own is completed as if it were efa-run's"
+  done
 done
 [ "$(completed drydock explore --first)" = --first-seed ] || fail "explore --first is not completed"
 [ "$(completed drydock completion z)" = zsh ] || fail "completion z is not completed"
@@ -86,6 +92,8 @@ if command -v zsh >/dev/null; then
     [[ "$(zsh_completed $words --prof)" == "-S  -- --profile= "* ]] || fail "zsh does not complete $words --prof"
     # shellcheck disable=SC2086
     [ "$(zsh_completed $words --faults=pl)" = files ] || fail "zsh completes no files after $words --faults="
+    # shellcheck disable=SC2086
+    [ "$(zsh_completed $words --quiet python3 --prof)" = files ] || fail "zsh completes python3 --prof as if it were efa-run's"
   done
   [[ "$(zsh_completed drydock explore --first)" == *" --first-seed "* ]] || fail "zsh does not complete explore --first"
 fi

@@ -14,6 +14,17 @@ bash_script() {
   echo '  local word=${COMP_WORDS[COMP_CWORD]} at=$COMP_CWORD command=${COMP_WORDS[1]} words='
   echo '  if [ "${COMP_WORDS[0]##*/}" = efa-run ]; then at=$((at + 1)) command=efa-run; fi'
   echo '  COMPREPLY=()'
+  # Behind the program are its own words: files are the best guess.
+  echo '  if [ "$command" = efa-run ]; then'
+  echo '    local i=$((2 + COMP_CWORD - at))'
+  echo '    for (( ; i < COMP_CWORD; ++i )); do'
+  echo '      case "${COMP_WORDS[i]}" in'
+  echo '        =) i=$((i + 1)) ;;'
+  echo '        -*) ;;'
+  echo '        *) return ;;'
+  echo '      esac'
+  echo '    done'
+  echo '  fi'
   # Words end at `=`: behind it is the value of a flag, and bash itself knows the files.
   echo '  if [ "$word" = = ] || [ "${COMP_WORDS[COMP_CWORD - 1]}" = = ]; then return; fi'
   echo '  if [ "$at" -eq 1 ]; then'
@@ -30,7 +41,7 @@ bash_script() {
   echo '  if [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *= ]]; then compopt -o nospace; fi'
   echo '  if [ ${#COMPREPLY[@]} -eq 0 ] && [ "$command" = efa-run ]; then COMPREPLY=($(compgen -c -- "$word")); fi'
   echo '}'
-  echo 'complete -o default -F _drydock drydock efa-run'
+  echo 'complete -o bashdefault -o default -F _drydock drydock efa-run'
 }
 
 zsh_flags() {  # FLAG...: those with a value have no space behind their `=`
@@ -59,6 +70,10 @@ zsh_script() {
   echo '    return'
   echo '  fi'
   echo "  if [[ \$words[CURRENT] == --*=* ]]; then compset -P '*='; _files; return; fi"
+  # Behind the program are its own words: files are the best guess.
+  echo '  local -a before'
+  echo '  before=(${words[3 + CURRENT - at,CURRENT - 1]:#-*})'
+  echo '  if [[ $command == efa-run ]] && (( $#before > 0 )); then _files; return; fi'
   echo '  case "$command" in'
   for i in "${!commands[@]}"; do
     read -ra own <<<"${flags[i]}--help"
