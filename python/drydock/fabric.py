@@ -2,6 +2,7 @@
 
 import glob
 import os
+import re
 import shutil
 import tempfile
 import threading
@@ -9,6 +10,29 @@ import uuid
 
 from drydock import command, daemons, plans, traces
 from drydock.process import Process
+
+
+def _findings_by_trace(paths):
+    return {os.path.basename(path): traces.findings([path]) for path in paths}
+
+
+def _is_remark(line):
+    """Whether it says of a plan that a rule of it has nothing to do."""
+    return line.startswith("drydock-efa: rule ") and line.endswith(" between processes")
+
+
+def _is_told(line, number, by_trace):
+    """Whether a line of standard error repeats a trace of the process that wrote it, of which `number` may have made several. There
+    findings are without how often and when, maybe with who called; and their number is at the end."""
+    parts = re.match(r"drydock-efa: (findings?): process (\d+) \(.*?\): (.*)", line)
+    if parts is None:
+        return False
+    kind, pid, text = parts.groups()
+    told = [found.rpartition(" (")[0] for path, all_found in by_trace.items()
+            if path.startswith(f"{number}.trace.{pid}.") for found in all_found]
+    if kind == "findings":
+        return bool(told)
+    return any(each and (text == each or text.startswith(each + "; called by ")) for each in told)
 
 
 class Fabric:
@@ -82,14 +106,11 @@ class Fabric:
     def findings(self):
         """What is wrong whatever the program says of itself, one line each: checks of the simulator, words of its library, deaths by a
         signal, processes that were left when the block ended."""
-        lines = list(self._ask(traces.findings))
-        # Standard error has those of the traces as well, without how often and when, and their number at the end.
-        told = [line.rpartition(" (")[0] for line in lines]
-        for process in self.processes:
+        by_trace = self._ask(_findings_by_trace)
+        lines = [line for found in by_trace.values() for line in found]
+        for number, process in enumerate(self.processes):
             for line in process.errors.splitlines():
-                again = line.startswith("drydock-efa: finding: ") and any(text in line for text in told)
-                again = again or (told and line.startswith("drydock-efa: findings: "))
-                if line.startswith(("drydock-efa:", "efa-run:")) and not again:
+                if line.startswith(("drydock-efa:", "efa-run:")) and not (_is_remark(line) or _is_told(line, number, by_trace)):
                     lines.append(f"{process.name}: {line}")
             status = process.returncode
             if status is not None and status < 0 and not process.killed:
@@ -106,7 +127,7 @@ class Fabric:
             self.left += [f"daemon {name}" for name in daemons.end(self.name)]
             self._guard.dismiss()
         if self._answers is None:
-            self._answers = {ask: ask(self.traces()) for ask in (traces.metrics, traces.fired, traces.findings)}
+            self._answers = {ask: ask(self.traces()) for ask in (traces.metrics, traces.fired, _findings_by_trace)}
         if self._temporary:
             shutil.rmtree(self.folder, ignore_errors=True)
 

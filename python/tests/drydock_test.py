@@ -379,8 +379,22 @@ class Traces(unittest.TestCase):
         errors = (f"drydock-efa: finding: process 23819 (fi_pingpong): {what}\n{leak}\n"
                   f"drydock-efa: findings: process 23819 (fi_pingpong): leaks (1 time), {rule} (2 times)\n")
         with drydock.fabric() as env:
-            env.run("sh", "-c", 'printf %s "$0" >&2; printf %s "$1" >"$2/0.trace.1.json"', errors, trace, env.folder)
+            env.run("sh", "-c", 'printf %s "$0" >&2; printf %s "$1" >"$2/0.trace.23819.json"', errors, trace, env.folder)
         self.assertEqual(env.findings(), [f"{what} (1 time, first after 1649130444 ns)", f"0-sh: {leak}"])
+
+    def test_findings_of_one_process_stay_beside_anothers_trace(self):
+        def write(env, number, pid, what, called=""):
+            text = f"{what} (1 time, first after 5 ns)" if what else ""
+            trace = json.dumps({"name": "check leaks", "cat": "check", "ph": "X", "args": {"text": text}})
+            said = f"drydock-efa: finding: process {pid} (server): leaks: {pid}{called}"
+            env.run("sh", "-c", 'echo "$0" >&2; echo "$1" >"$2"', said, trace, f"{env.folder}/{number}.trace.{pid}.json")
+            return f"{number}-sh: {said}"
+
+        with drydock.fabric() as env:
+            write(env, 0, 12, "leaks: 12", "; called by main")
+            other = write(env, 1, 123, "leaks: 12")  # the other's text, and the beginning of its own
+            empty = write(env, 2, 7, "")
+        self.assertEqual(env.findings(), ["leaks: 12 (1 time, first after 5 ns)"] * 2 + ["", other, empty])
 
 
 @unittest.skipUnless(shutil.which("fi_pingpong"), "skipped: fi_pingpong is not installed (libfabric-bin)")
@@ -403,6 +417,14 @@ class TwoProcesses(unittest.TestCase):
             server.check()
             self.assertGreater(env.metrics()["completions"], 10)
             self.assertEqual(env.fired(), {})
+            self.assertEqual(env.findings(), [])
+
+    def test_a_rule_without_work_is_no_finding(self):
+        with drydock.fabric(faults=drydock.plan({"fault": "torn_placement", "when": {"every": 2}})) as env:
+            server, client = self.ping(env)
+            client.check()
+            server.check()
+            self.assertIn("does nothing to writes", client.errors)
             self.assertEqual(env.findings(), [])
 
     def test_a_silent_peer_ends_the_client(self):
