@@ -236,6 +236,9 @@ absl::StatusOr<const sim::explore::Scenario*> ScenarioOf(const sim::explore::Cap
   }
   const auto scenario = FindScenario(capsule.scenario);
   if (scenario.ok()) return scenario;
+  if (!absl::StrContains(capsule.scenario, '.')) {  // no test's SUITE.NAME
+    return absl::InvalidArgumentError(absl::StrCat(path, ": ", scenario.status().message()));
+  }
   return absl::InvalidArgumentError(
       absl::StrCat(path, ": scenario ", capsule.scenario,
                    " is not here; a capsule of a test: DRYDOCK_CAPSULE=FILE ./test"));

@@ -445,5 +445,16 @@ TEST(ExploreProgramTest, ACapsuleOfATestIsForThatTest) {
   }
 }
 
+TEST(ExploreProgramTest, ACapsuleOfAScenarioThatIsGoneSaysWhichThereAre) {
+  const std::string path = WriteText("gone.capsule", R"({"drydock_capsule": 1,
+      "scenario": "gone", "profile": "p5", "seed": 7, "limit_ns": 1000000000,
+      "faults": {"rules": []}, "build": {}, "verdict": "hang",
+      "digest": "00000000000000000000000000000000", "events": 0})");
+  const ProcessEnd end = RunExplore({"--replay=" + path});
+  EXPECT_EQ(end.exit_code, 2) << end;
+  EXPECT_THAT(end.err, AllOf(HasSubstr(path + ": --scenario=gone does not exist: "),
+                             HasSubstr("ping-pong"), Not(HasSubstr("DRYDOCK_CAPSULE"))));
+}
+
 }  // namespace
 }  // namespace drydock::apps

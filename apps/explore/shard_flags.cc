@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -17,7 +18,7 @@ ABSL_FLAG(std::string, shard, "",
           "i/n: run the i-th of n parts of the seeds, from 0/n to n-1/n. Without it: the part that "
           "Bazel's test shards, a Slurm array, a Kubernetes indexed job or an AWS Batch array give "
           "this process; 0/1: all seeds, whatever they say.");
-ABSL_FLAG(std::uint64_t, shards, 0,
+ABSL_FLAG(std::optional<std::uint64_t>, shards, std::nullopt,
           "How many parts there are, where the environment gives only a number; without it: "
           "DRYDOCK_SHARDS.");
 ABSL_FLAG(
@@ -74,10 +75,8 @@ absl::Status CheckShard(absl::string_view from, const Shard& shard) {
                                                  shard.count, ": they are 0 to ", shard.count - 1));
 }
 
-absl::StatusOr<std::optional<std::uint64_t>> CountAsked() {
-  const std::uint64_t flag = absl::GetFlag(FLAGS_shards);
-  if (flag != 0) return flag;
-  ASSIGN_OR_RETURN(const auto count, NumberOf(std::getenv, "DRYDOCK_SHARDS"));
+absl::StatusOr<std::optional<std::uint64_t>> CountOf(const Environment& environment) {
+  ASSIGN_OR_RETURN(const auto count, NumberOf(environment, "DRYDOCK_SHARDS"));
   if (count == 0) return absl::InvalidArgumentError("DRYDOCK_SHARDS=0: 0 shards are none");
   return count;
 }
@@ -92,6 +91,9 @@ absl::StatusOr<std::optional<ShardChoice>> ShardFromEnvironment(
     ShardChoice choice;
     choice.from = scheduler.index;
     choice.shard.index = *number;
+    if (!count.has_value()) {
+      ASSIGN_OR_RETURN(count, CountOf(environment));
+    }
     if (count.has_value()) {
       choice.shard.count = *count;
     } else {
@@ -129,7 +131,8 @@ absl::StatusOr<Shard> ParseShard(absl::string_view text) {
 absl::StatusOr<ShardChoice> ReadShardFlags() {
   ShardChoice choice;
   const std::string text = absl::GetFlag(FLAGS_shard);
-  ASSIGN_OR_RETURN(const auto count, CountAsked());
+  const std::optional<std::uint64_t> count = absl::GetFlag(FLAGS_shards);
+  if (count == 0) return absl::InvalidArgumentError("--shards=0: 0 shards are none");
   if (!text.empty()) {
     ASSIGN_OR_RETURN(choice.shard, ParseShard(text));
     choice.from = "--shard";
@@ -137,13 +140,13 @@ absl::StatusOr<ShardChoice> ReadShardFlags() {
     ASSIGN_OR_RETURN(auto found, ShardFromEnvironment(std::getenv, count));
     if (found.has_value()) {
       choice = *std::move(found);
-    } else if (absl::GetFlag(FLAGS_shards) != 0) {
+    } else if (count.has_value()) {
       return absl::InvalidArgumentError(
           "--shards is for a scheduler's environment, and there is none: --shard=i/n says it all");
     }
   }
   choice.results = absl::GetFlag(FLAGS_results);
-  choice.asked = !text.empty() || absl::GetFlag(FLAGS_shards) != 0 || !choice.results.empty();
+  choice.asked = !text.empty() || count.has_value() || !choice.results.empty();
   return choice;
 }
 

@@ -29,9 +29,9 @@ struct ShardChoice {
 using Environment = std::function<const char*(const char* name)>;
 
 // Bazel's test shards, Slurm's arrays, Kubernetes' indexed jobs, AWS Batch's arrays: the first whose
-// variable is set. Absent: none is. `count`: how many shards there are, whatever the scheduler says;
-// then Slurm's array has to begin with 0. kInvalidArgument, one line: nothing says how many there
-// are, or the number is not one of them.
+// variable is set. Absent: none is. `count`: how many shards there are, whatever the scheduler says
+// (else DRYDOCK_SHARDS, if that is set); then Slurm's array has to begin with 0. kInvalidArgument,
+// one line: nothing says how many there are, or the number is not one of them.
 absl::StatusOr<std::optional<ShardChoice>> ShardFromEnvironment(const Environment& environment,
                                                                 std::optional<std::uint64_t> count);
 

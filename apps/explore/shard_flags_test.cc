@@ -68,6 +68,9 @@ TEST(ShardFromEnvironmentTest, KnowsFourSchedulers) {
   EXPECT_FALSE(none.has_value());
   ASSERT_OK_AND_ASSIGN(const auto empty, Find({{"TEST_SHARD_INDEX", ""}}));
   EXPECT_FALSE(empty.has_value());
+  // Where there is no scheduler nobody asks how many there are.
+  ASSERT_OK_AND_ASSIGN(const auto alone, Find({{"DRYDOCK_SHARDS", "0"}}));
+  EXPECT_FALSE(alone.has_value());
 }
 
 // One task of an array that is run again, alone: the same shard as before.
@@ -91,6 +94,7 @@ TEST(ShardFromEnvironmentTest, WhatDoesNotFitIsOneLine) {
       {{{"JOB_COMPLETION_INDEX", "16"}}, 16, "makes this shard 16 of 16: they are 0 to 15"},
       {{{"JOB_COMPLETION_INDEX", "-1"}}, 16, "JOB_COMPLETION_INDEX=-1: it is no whole number"},
       {{{"JOB_COMPLETION_INDEX", "0"}}, 0, "JOB_COMPLETION_INDEX=0: 0 shards are none"},
+      {{{"JOB_COMPLETION_INDEX", "0"}, {"DRYDOCK_SHARDS", "0"}}, {}, "DRYDOCK_SHARDS=0: 0 shards"},
       // --array=1,2,7: no steps lead from one to the other.
       {{{"SLURM_ARRAY_TASK_ID", "7"},
         {"SLURM_ARRAY_TASK_COUNT", "3"},

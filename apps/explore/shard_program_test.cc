@@ -103,7 +103,7 @@ TEST(ShardProgramTest, TaskOfAnArrayFindsItsPart) {
   // All seeds, whatever the environment says; and one seed is no array's business.
   std::vector<std::string> all = fine;
   all.push_back("--shard=0/1");
-  EXPECT_EQ(RunExplore(all, indexed).LastLine(), "shard 0/1 (--shard): seeds 1-40");
+  EXPECT_EQ(RunExplore(all, counted).LastLine(), "shard 0/1 (--shard): seeds 1-40");
   EXPECT_EQ(RunExplore({"--scenario=ping-pong", "--seed=1"}, indexed).exit_code, 0);
 }
 
@@ -188,6 +188,8 @@ TEST(ShardProgramTest, BadInputIsOneLineAndTwo) {
   std::ofstream(folder + "/cut.results") << "drydock-results 1 00 7\n{";
   RunExplore({"--scenario=ping-pong", "--seeds=4", "--results=" + folder + "/good"});
   ExpectRefused({{{"--shard=4/4"}, "--shard=4/4: it takes i/n, from 0/n to n-1/n"},
+                 {{"--shards=0"}, "--shards=0: 0 shards are none"},
+                 {{"--shard=0/1", "--shards=0"}, "--shards=0: 0 shards are none"},
                  {{"--shards=4"}, "--shards is for a scheduler's environment"},
                  {{"--shard=0/2", "--seed=1"}, "--shard and --results are for many seeds"},
                  {{"--results=" + folder, "--sweep"}, "--shard and --results are for many seeds"},
