@@ -104,7 +104,9 @@ absl::Status CheckRange(const char* flag, std::uint64_t value, std::uint64_t lea
 // Everything but the sizes that depend on where it runs.
 absl::StatusOr<Load> LoadFromFlags() {
   Load load;
-  ASSIGN_OR_RETURN(load.page_bytes, ParseBytes(absl::GetFlag(FLAGS_page_size)));
+  const absl::StatusOr<std::uint64_t> bytes = ParseBytes(absl::GetFlag(FLAGS_page_size));
+  if (!bytes.ok()) return BadInput(absl::StrCat("--page-size=", bytes.status().message()));
+  load.page_bytes = *bytes;
   load.pages = absl::GetFlag(FLAGS_pages);
   load.window = absl::GetFlag(FLAGS_window);
   load.burst = absl::GetFlag(FLAGS_burst);

@@ -138,6 +138,10 @@ TEST(RefusalTest, OneLineAndTwo) {
   }
 }
 
+TEST(RefusalTest, NamesTheFlagOfABadSize) {
+  EXPECT_THAT(kBatch.Run({"--page-size=three"}).err, HasSubstr("--page-size=three is no size"));
+}
+
 // A machine of fewer NICs than GPUs runs with the defaults, too.
 TEST(SimulatedTest, GpusThatShareNicsAreLeftOut) {
   EXPECT_EQ(RunForJson({"--profile=g6", "--pages=20"})["nics"].size(), 1u);

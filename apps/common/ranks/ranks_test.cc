@@ -366,7 +366,7 @@ TEST_F(RanksTest, OneThatDies) {
     CO_RETURN_IF_ERROR(co_await guests.Join());
     co_return status;
   };
-  EXPECT_THAT(loop_.Run(play()), StatusIs(absl::StatusCode::kUnavailable, "rank 1 has ended"));
+  EXPECT_THAT(loop_.Run(play()), StatusIs(absl::StatusCode::kUnavailable, "rank 1 is gone"));
 }
 
 // ---- A launcher's environment ----

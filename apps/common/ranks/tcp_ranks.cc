@@ -50,7 +50,7 @@ std::vector<std::byte> Pair(std::uint64_t first, std::uint64_t second) {
 // Why nothing passes between us. `what`: "tell" or "hear of".
 absl::Status Failed(const absl::Status& status, absl::string_view what, std::size_t rank) {
   if (absl::IsOutOfRange(status) || absl::IsUnavailable(status)) {  // its bytes end, or it is gone
-    return absl::UnavailableError(absl::StrCat("rank ", rank, " has ended"));
+    return absl::UnavailableError(absl::StrCat("rank ", rank, " is gone"));
   }
   return absl::Status(status.code(), absl::StrCat(what, " rank ", rank, ": ", status.message()));
 }
