@@ -27,7 +27,7 @@
 namespace drydock::apps::goal {
 
 // Packets for which one event stands (Profile::flow_packets). With this value, collectives of long
-// messages take the time of single packets within 3 %, and a twentieth of the events
+// messages take the time of single packets within 3 %, and a fourteenth of the events
 // (docs/fidelity.md); larger ones differ more.
 inline constexpr std::uint32_t kFlowPackets = 16;
 
