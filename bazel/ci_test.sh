@@ -44,7 +44,7 @@ END
   expect "it ends well" status_is 0
   expect "all targets are asked for" called "-- //..."
   local package
-  for package in doxygen python3-pytest zsh groff cmake; do
+  for package in doxygen python3-pytest zsh groff; do
     expect "what tests would skip is installed" called "--install $package"
   done
 }
