@@ -9,6 +9,11 @@ CompletionRing& CompletionWriter::RingOf(const QueuePair& queue_pair, Queue queu
   return queue == Queue::kSend ? *queue_pair.send_ring : *queue_pair.receive_ring;
 }
 
+void CompletionWriter::Tell(const CompletionRing& ring, const DeviceCompletion& completion,
+                            EntryFate fate) {
+  around_.observers.Tell<&Observer::OnReported>(nic_, ring, completion, fate);
+}
+
 void CompletionWriter::Write(const QueuePair& queue_pair, Queue queue,
                              const DeviceCompletion& completion) {
   CompletionRing& ring = RingOf(queue_pair, queue);
@@ -17,7 +22,7 @@ void CompletionWriter::Write(const QueuePair& queue_pair, Queue queue,
     ++nic_.counters.completions_lost;
     fate = ring.doorbell() ? EntryFate::kNoRoom : EntryFate::kOverwrote;
   }
-  around_.observers.Tell<&Observer::OnReported>(nic_, ring, completion, fate);
+  Tell(ring, completion, fate);
   around_.timeline.Wake();
   if (!held_.empty()) [[unlikely]] {
     CountDown(ring);
@@ -32,7 +37,7 @@ void CompletionWriter::Write(const QueuePair& queue_pair, Queue queue,
     return;
   }
   CompletionRing& ring = RingOf(queue_pair, queue);
-  around_.observers.Tell<&Observer::OnReported>(nic_, ring, completion, EntryFate::kWithheld);
+  Tell(ring, completion, EntryFate::kWithheld);
   const auto write = [this, number = queue_pair.number, serial = queue_pair.serial, queue,
                       completion] {
     const QueuePair* found = nic_.queue_pairs.FindSame(number, serial);

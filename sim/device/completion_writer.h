@@ -42,6 +42,7 @@ class CompletionWriter {
   };
 
   static CompletionRing& RingOf(const QueuePair& queue_pair, Queue queue);
+  void Tell(const CompletionRing& ring, const DeviceCompletion& completion, EntryFate fate);
   void Hold(const CompletionRing& ring, const CompletionVerdict& verdict,
             std::function<void()> write);
   void Release(std::uint64_t number);

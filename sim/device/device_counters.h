@@ -1,5 +1,6 @@
 // The counters of a NIC, under the names of EFA's hardware counters (amzn/amzn-drivers, hw_counters
-// in sysfs; docs/metrics.md has their meanings here).
+// in sysfs; docs/metrics.md has their meanings here). They are registers of the device, which
+// metrics read; what observers count of its events is theirs (sim/coverage/outcome_counts.h).
 
 #ifndef DRYDOCK_SIM_DEVICE_DEVICE_COUNTERS_H_
 #define DRYDOCK_SIM_DEVICE_DEVICE_COUNTERS_H_

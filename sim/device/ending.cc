@@ -32,6 +32,11 @@ void Close(const Surroundings& around, Operation& operation, std::uint8_t status
   around.observers.Tell<&Observer::OnEnded>(operation);
 }
 
+// Nothing more of it is placed, and its initiator has not heard yet.
+void TellSilent(const Surroundings& around, const Operation& operation) {
+  around.observers.Tell<&Observer::OnSilent>(operation);
+}
+
 // Its initiator hears of the end after a delay.
 void End(Surroundings& around, Operation& operation, std::uint8_t status, coro::Duration delay) {
   Close(around, operation, status);
@@ -83,14 +88,14 @@ void FallSilent(Surroundings& around, Operation& operation) {
   if (operation.datagram) return EndUnanswered(around, operation, EfaStatus::kOk);
   if (operation.silent) return;
   operation.silent = true;
-  around.observers.Tell<&Observer::OnSilent>(operation);
+  TellSilent(around, operation);
   around.timeline.Deliver({}, operation.initiator->actor, EventKind::kSilence, 0,
                           operation.id.Pack());
 }
 
 void FailLater(Surroundings& around, Operation& operation, const Failure& failure) {
   operation.ended = true;
-  around.observers.Tell<&Observer::OnSilent>(operation);
+  TellSilent(around, operation);
   around.deferred.After(failure.delay, [&around, id = operation.id, status = failure.status] {
     Operation* found = around.operations.Find(id);
     if (found == nullptr) return;

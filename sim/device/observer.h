@@ -5,9 +5,9 @@
 //   device ─┼─► Observers ──► event log, checks, outcome counts, trace, fault plan, ...
 //   world  ─┘
 //
-// An event is told in one source of the device, or in one of each driver: sim/driver, and sim/verbs
-// for programs of libibverbs. An observer changes nothing: a run has the same digest with it as
-// without it.
+// An event is told in one place of the device, or in one of each driver: sim/driver, and sim/verbs
+// for programs of libibverbs (docs/observer_test.cc). An observer changes nothing: a run has the
+// same digest with it as without it.
 
 #ifndef DRYDOCK_SIM_DEVICE_OBSERVER_H_
 #define DRYDOCK_SIM_DEVICE_OBSERVER_H_

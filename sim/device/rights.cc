@@ -24,6 +24,10 @@ Access RemoteRight(OperationKind kind) {
 
 namespace {
 
+void Tell(const Surroundings& around, const KeyRefused& refused) {
+  around.observers.Tell<&Observer::OnKeyRefused>(refused);
+}
+
 bool SpansLocal(const Operation& operation, Range range) {
   const Access right = LocalRight(operation.kind);
   const MemoryTable& memory = operation.initiator->memory;
@@ -35,16 +39,15 @@ bool SpansLocal(const Operation& operation, Range range) {
   return valid;
 }
 
-// Tells of the keys that do not allow these bytes.
-void Refused(const Surroundings& around, const Operation& operation, Range range) {
+// Of the keys that do not allow these bytes.
+void TellRefused(const Surroundings& around, const Operation& operation, Range range) {
   const NicState& nic = *operation.initiator;
   const Access right = LocalRight(operation.kind);
   operation.Walk(range, [&](const Segment& piece) {
     if (nic.memory.AllowsLocal(operation.domain, piece.lkey, piece.address, piece.length, right)) {
       return;
     }
-    around.observers.Tell<&Observer::OnKeyRefused>(
-        KeyRefused{nic, piece.lkey, false, nic.name, operation.queue_pair, operation.kind});
+    Tell(around, {nic, piece.lkey, false, nic.name, operation.queue_pair, operation.kind});
   });
 }
 
@@ -62,7 +65,7 @@ bool LocalIsValid(const Surroundings& around, const Operation& operation, Range 
     valid = SpansLocal(operation, range);
   }
   if (!valid) [[unlikely]] {
-    Refused(around, operation, range);
+    TellRefused(around, operation, range);
   }
   return valid;
 }
@@ -73,9 +76,8 @@ bool RemoteIsValid(const Surroundings& around, const NicState& nic, const QueueP
                                              operation.remote_address + range.offset, range.length,
                                              RemoteRight(operation.kind));
   if (!valid) [[unlikely]] {
-    around.observers.Tell<&Observer::OnKeyRefused>(
-        KeyRefused{nic, operation.remote_key, true, operation.initiator->name, operation.queue_pair,
-                   operation.kind});
+    Tell(around, {nic, operation.remote_key, true, operation.initiator->name, operation.queue_pair,
+                  operation.kind});
   }
   return valid;
 }
@@ -100,8 +102,7 @@ bool ReceiveIsValid(const Surroundings& around, const NicState& nic, const Queue
                                                       segment.length, Access::kReceive)) {
       continue;
     }
-    around.observers.Tell<&Observer::OnKeyRefused>(
-        KeyRefused{nic, segment.lkey, false, nic.name, target.number, OperationKind::kReceive});
+    Tell(around, {nic, segment.lkey, false, nic.name, target.number, OperationKind::kReceive});
     return false;
   }
   return true;

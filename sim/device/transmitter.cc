@@ -148,6 +148,11 @@ void Transmitter::ComeBack(const Job& job) {
 
 // ---- Packets ----
 
+void Transmitter::TellSent(const Operation& operation, std::uint32_t packet, bool response,
+                           std::uint64_t bytes, const Flight& flight) {
+  around_.observers.Tell<&Observer::OnSent>(nic_, operation, packet, response, bytes, flight);
+}
+
 void Transmitter::SendPacket(Operation& operation, std::uint32_t packet, bool response,
                              Range range) {
   const Profile& profile = nic_.profile;
@@ -180,8 +185,7 @@ void Transmitter::SendPacket(Operation& operation, std::uint32_t packet, bool re
     if (passage.impairs) [[unlikely]]
       ++nic_.counters.impaired_remote_conn_events;
   }
-  around_.observers.Tell<&Observer::OnSent>(nic_, operation, packet, response, range.length,
-                                            flight);
+  TellSent(operation, packet, response, range.length, flight);
   if (!flight.arrives || (operation.datagram && flight.retransmissions > 0)) [[unlikely]] {
     return FallSilent(around_, operation);
   }
@@ -209,40 +213,30 @@ void Transmitter::SendPacket(Operation& operation, std::uint32_t packet, bool re
 void Transmitter::SendPiece(Operation& operation, std::uint32_t piece, bool response, Range range) {
   const Profile& profile = nic_.profile;
   NicState* const receiver = response ? operation.initiator : operation.peer;
-  if (receiver == nullptr || !around_.wire.Passes(nic_.port, receiver->port)) [[unlikely]] {
-    return SendIntoNothing(operation, piece, response, range);
-  }
+  const std::uint64_t packets = PacketsInPiece(profile, range.length);
   const bool first = piece == 0 && !response;
   if (first) engine_free_ = now() + profile.issue_cost;
-  Journey journey = SendTogether(around_, nic_, *receiver, operation, response,
-                                 operation.FirstOf(piece), range, first ? engine_free_ : now());
-  const std::uint64_t packets = PacketsInPiece(profile, range.length);
+  const coro::Time ready = first ? engine_free_ : now();
+  const bool passes = receiver != nullptr && around_.wire.Passes(nic_.port, receiver->port);
+  Journey journey{.slowest = {.arrives = false}};
+  if (passes) [[likely]] {
+    journey = SendTogether(around_, nic_, *receiver, operation, response, operation.FirstOf(piece),
+                           range, ready);
+  } else {
+    // It leaves all the same: its sender cannot know that it will not arrive.
+    nic_.port.link.Send(range.length + packets * profile.header_bytes, ready,
+                        receiver == nullptr ? 0 : Slowness(nic_.port, receiver->port, response));
+  }
   nic_.counters.Sent(packets, range.length, profile.header_bytes);
+  TellSent(operation, piece, response, range.length, journey.slowest);
+  if (!passes) return FallSilent(around_, operation);
   receiver->counters.Received(packets, range.length, profile.header_bytes);
-  around_.observers.Tell<&Observer::OnSent>(nic_, operation, piece, response, range.length,
-                                            journey.slowest);
   if (around_.host_path != nullptr) {
     journey.way += around_.host_path->DelayOf(operation, response, range, journey.sent);
   }
   around_.timeline.Deliver(journey.way, receiver->actor,
                            response ? EventKind::kReadData : EventKind::kArrive, piece,
                            operation.id.Pack());
-}
-
-// The piece leaves all the same: its sender cannot know that it will not arrive.
-void Transmitter::SendIntoNothing(Operation& operation, std::uint32_t piece, bool response,
-                                  Range range) {
-  const Profile& profile = nic_.profile;
-  const std::uint64_t packets = PacketsInPiece(profile, range.length);
-  const NicState* const receiver = response ? operation.initiator : operation.peer;
-  const bool first = piece == 0 && !response;
-  if (first) engine_free_ = now() + profile.issue_cost;
-  nic_.port.link.Send(range.length + packets * profile.header_bytes, first ? engine_free_ : now(),
-                      receiver == nullptr ? 0 : Slowness(nic_.port, receiver->port, response));
-  nic_.counters.Sent(packets, range.length, profile.header_bytes);
-  around_.observers.Tell<&Observer::OnSent>(nic_, operation, piece, response, range.length,
-                                            Flight{.arrives = false});
-  FallSilent(around_, operation);
 }
 
 }  // namespace drydock::sim

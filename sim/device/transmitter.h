@@ -17,6 +17,7 @@
 #include "drydock/sim/device/nic_state.h"
 #include "drydock/sim/device/operation.h"
 #include "drydock/sim/device/surroundings.h"
+#include "drydock/sim/network/wire.h"
 #include "drydock/sim/random.h"
 
 namespace drydock::sim {
@@ -91,11 +92,11 @@ class Transmitter {
   bool HoldBack(const Operation& operation, Job job, std::uint64_t bytes);
   void ComeBack(const Job& job);
   void Silence(const Job& job);
+  void TellSent(const Operation& operation, std::uint32_t packet, bool response,
+                std::uint64_t bytes, const Flight& flight);
   void SendPacket(Operation& operation, std::uint32_t packet, bool response, Range range);
   // The same for a piece of several packets, one after the other (Profile::flow_packets).
   void SendPiece(Operation& operation, std::uint32_t piece, bool response, Range range);
-  // A piece that cannot reach its receiver.
-  void SendIntoNothing(Operation& operation, std::uint32_t piece, bool response, Range range);
 
   NicState& nic_;
   Surroundings& around_;

@@ -31,6 +31,13 @@ OperationKind KindOf(const RequestSlots::Request* request, const efa::Completion
   return entry.operation == efa::Operation::kWrite ? OperationKind::kWrite : OperationKind::kSend;
 }
 
+DD_HOT void TellRead(const Observers& observers, const QueuePair& queue_pair, bool receive,
+                     const efa::Completion& entry) {
+  observers.Tell<&Observer::OnCompletionRead>(queue_pair, receive,
+                                              static_cast<std::uint16_t>(entry.request_id),
+                                              static_cast<std::uint8_t>(entry.status));
+}
+
 }  // namespace
 
 // Which counter: ofiwg/libfabric prov/efa/src/efa_cntr.c.
@@ -48,9 +55,7 @@ DD_HOT bool SimEndpoint::Sent(const efa::Completion& entry, fabric::Completion& 
   const RequestSlots::Request* request =
       sends_.Release(static_cast<std::uint16_t>(entry.request_id));
   send_producer_.Complete();  // an entry is one slot, also of a request that is not the driver's
-  domain_->world.observers().Tell<&Observer::OnCompletionRead>(
-      *queue_pair_, false, static_cast<std::uint16_t>(entry.request_id),
-      static_cast<std::uint8_t>(entry.status));
+  TellRead(domain_->world.observers(), *queue_pair_, false, entry);
   const bool signalled = request != nullptr && request->signalled;
   const bool ok = entry.status == efa::CompletionStatus::kOk;
   if (ok && !signalled) return false;
@@ -66,9 +71,7 @@ DD_HOT bool SimEndpoint::Received(const efa::Completion& entry, fabric::Completi
   if (!entry.unsolicited) {
     request = receives_.Release(static_cast<std::uint16_t>(entry.request_id));
     if (request != nullptr) receive_producer_.Complete(request->descriptors);
-    domain_->world.observers().Tell<&Observer::OnCompletionRead>(
-        *queue_pair_, true, static_cast<std::uint16_t>(entry.request_id),
-        static_cast<std::uint8_t>(entry.status));
+    TellRead(domain_->world.observers(), *queue_pair_, true, entry);
   }
   const bool signalled = request != nullptr && request->signalled;
   const bool ok = entry.status == efa::CompletionStatus::kOk;

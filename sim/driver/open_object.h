@@ -4,7 +4,6 @@
 #define DRYDOCK_SIM_DRIVER_OPEN_OBJECT_H_
 
 #include <cstdint>
-#include <utility>
 
 #include "drydock/sim/device/nic_state.h"
 #include "drydock/sim/device/observers.h"
@@ -27,9 +26,8 @@ class OpenObject {
   std::uint32_t number() const { return number_; }
 
   void Closed() {
-    if (observers_ != nullptr) {
-      std::exchange(observers_, nullptr)->Tell<&Observer::OnClosed>(number_, false);
-    }
+    TellClosed(false);
+    observers_ = nullptr;
   }
   // Takes the result of a Close; returns it.
   template <typename Status>
@@ -42,11 +40,13 @@ class OpenObject {
     return status;
   }
   // A Close was refused, because others use it.
-  void Busy() {
-    if (observers_ != nullptr) observers_->Tell<&Observer::OnClosed>(number_, true);
-  }
+  void Busy() { TellClosed(true); }
 
  private:
+  void TellClosed(bool busy) {
+    if (observers_ != nullptr) observers_->Tell<&Observer::OnClosed>(number_, busy);
+  }
+
   Observers* observers_;  // null: closed
   std::uint32_t number_;
 };

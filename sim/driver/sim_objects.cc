@@ -6,9 +6,18 @@
 #include "drydock/sim/efa_status.h"
 
 namespace drydock::sim {
+namespace {
 
 using fabric::ClosedError;
 using fabric::CloseShared;
+
+// A look into a queue, or into a counter (`ring` is null), has found nothing new.
+void TellIfInVain(World& world, const CompletionRing* ring) {
+  if (world.timeline().under_way()) return;
+  world.observers().Tell<&Observer::OnPolledInVain>(ring);
+}
+
+}  // namespace
 
 // ---- Memory ----
 
@@ -47,13 +56,12 @@ fabric::ReadResult SimCompletionQueue::Read(std::span<fabric::Completion> entrie
   const CompletionRing* const ring = core.ring.get();
   const bool can_look = world.processors().BeginRead(nic);
   world.timeline().RunDue();
-  const Observers& observers = world.observers();
-  observers.Tell<&Observer::OnPolling>(*ring);
+  world.observers().Tell<&Observer::OnPolling>(*ring);
   const std::size_t count = can_look ? core.Take(entries) : 0;
   if (count > 0) {
-    observers.Tell<&Observer::OnPolled>(nic.state(), *ring, count);
-  } else if (!world.timeline().under_way()) [[unlikely]] {
-    observers.Tell<&Observer::OnPolledInVain>(ring);
+    world.observers().Tell<&Observer::OnPolled>(nic.state(), *ring, count);
+  } else {
+    TellIfInVain(world, ring);
   }
   world.processors().EndRead(nic, count);
   return {count};
@@ -114,8 +122,7 @@ void SimCounter::Look() {
   world.timeline().RunDue();
   if (can_look) core_->Progress();
   world.processors().EndRead(domain.nic, 0);
-  const CompletionRing* const none = nullptr;
-  if (!world.timeline().under_way()) world.observers().Tell<&Observer::OnPolledInVain>(none);
+  TellIfInVain(world, nullptr);
 }
 
 std::uint64_t SimCounter::Read() {

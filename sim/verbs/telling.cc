@@ -85,6 +85,11 @@ void TellUnrung(const QueuePair& queue_pair) {
   ObserversOf(queue_pair.owner()).Tell<&Observer::OnBatchLeft>(queue_pair.device(), left);
 }
 
+void TellTwoThreads(const Context& context, std::uint32_t number, bool queue_pair) {
+  const Calling lock(context);
+  ObserversOf(context).Tell<&Observer::OnTwoThreads>(context.nic->state(), number, queue_pair);
+}
+
 // libfabric's locks keep the threads of a program apart that asked for it: two of them get here
 // only where it has promised to keep them apart by itself (FI_THREAD_DOMAIN and the like).
 bool IsLibfabric(const void* caller) {
@@ -218,18 +223,12 @@ void TellPolling(const Queue& queue) {
 void TellTwoThreads(const QueuePair& queue_pair, const void* caller) {
   const bool promised = static_cast<const Domain*>(queue_pair.qp_base.pd)->thread != nullptr;
   if (!IsWatched() || (!promised && !IsLibfabric(caller))) return;
-  const Calling lock(queue_pair.owner());
-  ObserversOf(queue_pair.owner())
-      .Tell<&Observer::OnTwoThreads>(queue_pair.owner().nic->state(),
-                                     std::uint32_t{queue_pair.device().number}, true);
+  TellTwoThreads(queue_pair.owner(), queue_pair.device().number, true);
 }
 
 void TellTwoThreads(const Queue& queue) {
   if (!IsWatched() || !queue.of_one_thread()) return;
-  const Calling lock(queue.owner());
-  ObserversOf(queue.owner())
-      .Tell<&Observer::OnTwoThreads>(queue.owner().nic->state(),
-                                     std::uint32_t{queue.ring()->number()}, false);
+  TellTwoThreads(queue.owner(), queue.ring()->number(), false);
 }
 
 }  // namespace drydock::sim::verbs
