@@ -236,13 +236,15 @@ void Placement::PlaceBySteps(Operation& operation, std::uint32_t flags, Range ra
 }
 
 void Placement::Flip(const Operation& operation, const FlippedBits& bits) {
-  std::uint64_t address = operation.remote_address + bits.byte;
-  if (operation.kind == OperationKind::kRead) {
-    operation.Walk({bits.byte, 1}, [&](const Segment& piece) { address = piece.address; });
-  }
-  std::vector<std::byte> scratch;  // a look that no NIC takes, and that shows the device nothing
-  const std::byte flipped = *around_.bus.View(address, 1, scratch) ^ bits.mask;
-  around_.bus.Copy(PointerTo(address), &flipped, 1, {.into = nic_.index()});
+  const Segment remote = RemoteMemory(operation);
+  const std::span<const Segment> memory =
+      operation.kind == OperationKind::kRead ? operation.local() : std::span(&remote, 1);
+  WalkSegments(memory, {bits.byte, 1}, [&](const Segment& placed) {
+    std::vector<std::byte> scratch;  // a look that no NIC takes, and that shows the device nothing
+    const std::byte flipped = *around_.bus.View(placed.address, 1, scratch) ^ bits.mask;
+    const Segment carried = SegmentAt(reinterpret_cast<std::uint64_t>(&flipped), 1, 0);
+    Copy({std::span(&carried, 1), 0, nic_}, {memory, bits.byte, nic_}, 1);
+  });
 }
 
 // ---- Messages ----

@@ -6,8 +6,8 @@
 //   read       target's memory ──► initiator's memory       placed by the initiator's NIC
 //
 // All bytes go through one function, Put, whatever the pieces, and for memory of hosts and devices.
-// It copies them, or, where they are another process's, has them fetched (PayloadElsewhere). Bits
-// that a fault plan corrupts are changed where they were placed, by Flip.
+// It copies them (Copy), or, where they are another process's, has them fetched (PayloadElsewhere).
+// Bits that a fault plan corrupts are changed where they were placed, by Flip and the same Copy.
 
 #ifndef DRYDOCK_SIM_DEVICE_PLACEMENT_H_
 #define DRYDOCK_SIM_DEVICE_PLACEMENT_H_
