@@ -13,19 +13,19 @@
 
 #include "drydock/coro/time.h"
 #include "drydock/sim/checks/finding.h"
-#include "drydock/sim/events/timeline.h"
+#include "drydock/sim/events/world_clock.h"
 
 namespace drydock::sim {
 
-// Not thread-safe. The timeline outlives it.
+// Not thread-safe. The clock outlives it.
 class FindingLog {
  public:
-  explicit FindingLog(const Timeline& timeline) : timeline_(timeline) {}
+  explicit FindingLog(const WorldClock& clock) : clock_(clock) {}
   FindingLog(const FindingLog&) = delete;
   FindingLog& operator=(const FindingLog&) = delete;
 
   // Time since the world began.
-  coro::Duration Now() const { return timeline_.ElapsedNow(); }
+  coro::Duration Now() const { return clock_.ElapsedNow(); }
 
   // Counts it where this rule was broken at this place before; otherwise adds it with `sentence()`.
   template <typename Sentence>
@@ -48,7 +48,7 @@ class FindingLog {
   std::vector<Finding> Take() { return std::exchange(findings_, {}); }
 
  private:
-  const Timeline& timeline_;
+  const WorldClock& clock_;
   std::vector<Finding> findings_;
   std::function<void(const Finding&)> on_new_;
 };

@@ -8,18 +8,18 @@
 
 #include "drydock/sim/device/observer.h"
 #include "drydock/sim/events/event_log.h"
-#include "drydock/sim/events/timeline.h"
+#include "drydock/sim/events/world_clock.h"
 
 namespace drydock::sim {
 
 // Not thread-safe. Its constructor's arguments outlive it.
 class LogWriter final : public Observer {
  public:
-  LogWriter(const Timeline& timeline, EventLog& log) : timeline_(timeline), log_(log) {}
+  LogWriter(const WorldClock& clock, EventLog& log) : clock_(clock), log_(log) {}
 
   void OnFetched(const NicState& nic, const QueuePair& /*queue_pair*/, const Operation& operation,
                  EfaStatus status) override {
-    log_.Append({.time = timeline_.elapsed(),
+    log_.Append({.time = clock_.elapsed(),
                  .kind = EventKind::kFetch,
                  .branch = static_cast<std::uint8_t>(status),
                  .actor = nic.index(),
@@ -28,7 +28,7 @@ class LogWriter final : public Observer {
   }
   void OnSent(const NicState& nic, const Operation& operation, std::uint32_t packet,
               bool /*response*/, std::uint64_t bytes, const Flight& flight) override {
-    log_.Append({.time = timeline_.elapsed(),
+    log_.Append({.time = clock_.elapsed(),
                  .kind = EventKind::kSend,
                  .branch = static_cast<std::uint8_t>((flight.arrives ? 1 : 0) |
                                                      (flight.retransmissions > 0 ? 2 : 0) |
@@ -39,7 +39,7 @@ class LogWriter final : public Observer {
                  .bytes = bytes});
   }
   void OnPlaced(const BytesPlaced& bytes) override {
-    log_.Append({.time = timeline_.elapsed(),
+    log_.Append({.time = clock_.elapsed(),
                  .kind = EventKind::kPlace,
                  .branch = bytes.rest_comes,
                  .actor = bytes.nic.index(),
@@ -50,7 +50,7 @@ class LogWriter final : public Observer {
   void OnReported(const NicState& nic, const CompletionRing& /*ring*/,
                   const DeviceCompletion& completion, EntryFate fate) override {
     if (fate == EntryFate::kWithheld) return;
-    log_.Append({.time = timeline_.elapsed(),
+    log_.Append({.time = clock_.elapsed(),
                  .kind = EventKind::kComplete,
                  .branch = completion.status,
                  .actor = nic.index(),
@@ -59,7 +59,7 @@ class LogWriter final : public Observer {
                  .bytes = completion.length_bytes});
   }
   void OnPolled(const NicState& nic, const CompletionRing& ring, std::size_t count) override {
-    log_.Append({.time = timeline_.elapsed(),
+    log_.Append({.time = clock_.elapsed(),
                  .kind = EventKind::kRead,
                  .actor = nic.index(),
                  .operation = ring.number(),
@@ -67,7 +67,7 @@ class LogWriter final : public Observer {
   }
 
  private:
-  const Timeline& timeline_;
+  const WorldClock& clock_;
   EventLog& log_;
 };
 

@@ -52,6 +52,7 @@ Step WholeOperation(Step step) {
 }  // namespace
 
 bool StepPool::Take(const Event& event) {
+  if (event.kind == EventKind::kTransmit) ++transmits_;
   if (!IsOfNetwork(event.kind)) return false;
   const std::optional<Step> step = event.actor->Describe(event);
   if (!step.has_value()) return true;  // it would come to nothing

@@ -19,8 +19,8 @@ class StepPool {
  public:
   explicit StepPool(Scheduler& scheduler) : scheduler_(scheduler) {}
 
-  // Keeps an event that the scheduler may pick: one of the network. False: the event keeps its
-  // time, for it is a device's own work or a timer.
+  // An event is scheduled. Keeps one that the scheduler may pick: one of the network. False: the
+  // event keeps its time, for it is a device's own work or a timer.
   bool Take(const Event& event);
 
   bool empty() const { return entries_.empty(); }
@@ -45,11 +45,8 @@ class StepPool {
   // A picked step includes the steps that follow from it.
   bool takes_whole_operations() const { return scheduler_.grain() == Grain::kOperations; }
 
-  // An event of this kind was scheduled, and one happens: counts the NICs that are about to put
-  // packets into the pool.
-  void Scheduled(EventKind kind) {
-    if (kind == EventKind::kTransmit) ++transmits_;
-  }
+  // An event of this kind happens. Counts, with Take, the NICs that are about to put packets into
+  // the pool.
   void Happens(EventKind kind) {
     if (kind == EventKind::kTransmit && transmits_ > 0) --transmits_;
   }

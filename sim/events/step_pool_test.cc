@@ -204,9 +204,9 @@ TEST_F(StepPoolTest, WholeOperationIsOneStepThatTouchesBothMachines) {
 TEST_F(StepPoolTest, NicsThatAreAboutToSendAreCounted) {
   pool.Happens(EventKind::kTransmit);  // of the time before
   EXPECT_FALSE(pool.more_to_come());
-  pool.Scheduled(EventKind::kTransmit);
-  pool.Scheduled(EventKind::kTransmit);
-  pool.Scheduled(EventKind::kAlarm);
+  EXPECT_FALSE(Take(1, EventKind::kTransmit));
+  EXPECT_FALSE(Take(2, EventKind::kTransmit));
+  EXPECT_FALSE(Take(3, EventKind::kAlarm));
   pool.Happens(EventKind::kTransmit);
   EXPECT_TRUE(pool.more_to_come());
   pool.Happens(EventKind::kAlarm);

@@ -6,15 +6,14 @@
 
 namespace drydock::sim {
 
-Timeline::Timeline(ClockKind kind, EventLog* log)
-    : real_(kind == ClockKind::kReal),
-      log_(log),
-      start_(real_ ? steady_.Now() : kStart),
-      now_(start_) {}
+Timeline::Timeline(ClockKind kind, EventLog* log) : WorldClock(kind), log_(log) {}
 
 bool Timeline::WaitUntil(coro::Time deadline) {
   ++looks_;
-  if (real_) return WaitReal(deadline);
+  if (real()) {
+    RunDue();
+    return TakeWake() || Sleep(std::min(deadline, next_event()));
+  }
   // A poll that found nothing may itself have taken the time in which something happened elsewhere.
   if (pool_ != nullptr) {
     pool_->Waits();
@@ -28,34 +27,21 @@ bool Timeline::WaitUntil(coro::Time deadline) {
     if (on_stuck_) on_stuck_();
     return false;
   }
-  now_ = std::max(now_, deadline);
+  MoveTo(deadline);
   return true;
 }
 
-bool Timeline::WaitReal(coro::Time deadline) {
-  RunDue();
-  if (TakeWake()) return true;
-  return steady_.WaitUntil(std::min(deadline, next_event()));
-}
-
-// The clock is read only where an event lies in the future: one without a delay is due at once.
-void Timeline::StepReal() {
-  while (!queue_.empty()) {
-    if (queue_.next_time() > now_) {
-      CatchUp();
-      if (queue_.next_time() > now_) return;
-    }
-    RunNext();
-  }
+void Timeline::RunReal() {
+  while (!queue_.empty() && HasReached(queue_.next_time())) RunNext();
 }
 
 bool Timeline::RunUntil(const std::function<bool()>& done, coro::Duration duration) {
-  DD_CHECK(!real_, "the machine's clock runs by itself");
-  const coro::Time deadline = coro::After(now_, duration);
+  DD_CHECK(!real(), "the machine's clock runs by itself");
+  const coro::Time deadline = coro::After(now(), duration);
   while (!done()) {
     if (pool_ != nullptr && StepScheduled(deadline)) continue;
     if (pool_ != nullptr || queue_.empty() || queue_.next_time() > deadline) {
-      now_ = std::max(now_, deadline);
+      MoveTo(deadline);
       return false;
     }
     RunNext();
@@ -70,7 +56,7 @@ void Timeline::RunFor(coro::Duration duration) {
 // ---- With a scheduler ----
 
 void Timeline::UseScheduler(Scheduler& scheduler) {
-  DD_CHECK(!real_, "on the machine's clock there is no network to schedule");
+  DD_CHECK(!real(), "on the machine's clock there is no network to schedule");
   DD_CHECK(event_count_ == 0 && queue_.empty(), "a scheduler comes before everything happens");
   pool_ = std::make_unique<StepPool>(scheduler);
 }
@@ -79,32 +65,27 @@ std::vector<Step> Timeline::StepsUnderWay() const {
   return pool_ == nullptr ? std::vector<Step>() : pool_->Steps();
 }
 
-bool Timeline::TakeIntoPool(Actor* actor, EventKind kind, std::uint32_t a, std::uint64_t b) {
-  pool_->Scheduled(kind);
-  return pool_->Take({now_, actor, b, a, kind});
-}
-
 // The next thing that happens, at `deadline` at the latest; false: nothing does.
 bool Timeline::StepScheduled(coro::Time deadline) {
   // Events that are due, and packets that are about to leave, come first: the pool holds all
   // possible next steps.
-  const bool first = next_event() <= now_ || pool_->more_to_come();
+  const bool first = next_event() <= now() || pool_->more_to_come();
   if (first && !queue_.empty() && next_event() <= deadline) {
     RunNext();
     return true;
   }
-  if (now_ >= deadline) return false;
+  if (now() >= deadline) return false;
   coro::Time next = next_event();
   const StepPool::Choice choice = pool_->Pick(elapsed());
   if (choice.step.has_value()) {
-    now_ = std::min(now_ + kStepTime, deadline);
+    MoveTo(std::min(now() + kStepTime, deadline));
     RunPicked(*choice.step);
     return true;
   }
   if (choice.waits) {
-    next = std::min(next, coro::After(start_, pool_->resumes()));
+    next = std::min(next, coro::After(kStart, pool_->resumes()));
     if (next < next_event() && next <= deadline) {
-      now_ = std::max(now_, next);
+      MoveTo(next);
       return true;
     }
   }
@@ -116,17 +97,11 @@ bool Timeline::StepScheduled(coro::Time deadline) {
 // One event of the pool; with whole operations, those that follow from it as well.
 void Timeline::RunPicked(const Step& picked) {
   while (std::optional<Event> event = pool_->Remove(picked)) {
-    event->time = now_;
+    event->time = now();
     Happen(*event);
     if (!pool_->takes_whole_operations()) return;
     while (pool_->more_to_come() && !queue_.empty()) RunNext();  // a read's data leave
   }
-}
-
-void Timeline::AdvanceScheduled(coro::Time time) {
-  while (!queue_.empty() && queue_.next_time() <= time) RunNext();
-  now_ = std::max(now_, time);
-  if (pool_->Charged()) StepScheduled(coro::kNever);
 }
 
 }  // namespace drydock::sim

@@ -1,4 +1,4 @@
-// The clock of a simulated world, and its coming events.
+// What happens in a simulated world, and when: its coming events, and the clock that they move.
 //
 //   devices ── After(delay) ──► event queue ── due ──► Actor::OnEvent
 //                                   ▲
@@ -18,7 +18,6 @@
 #define DRYDOCK_SIM_EVENTS_TIMELINE_H_
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -27,7 +26,6 @@
 #include <vector>
 
 #include "drydock/coro/clock.h"
-#include "drydock/coro/steady_clock.h"
 #include "drydock/coro/time.h"
 #include "drydock/sim/events/actor.h"
 #include "drydock/sim/events/event.h"
@@ -35,43 +33,24 @@
 #include "drydock/sim/events/event_queue.h"
 #include "drydock/sim/events/scheduler.h"
 #include "drydock/sim/events/step_pool.h"
+#include "drydock/sim/events/world_clock.h"
 
 namespace drydock::sim {
 
-enum class ClockKind : std::uint8_t { kVirtual, kReal };
-
 // Not thread-safe. Outlives its actors' last event.
-class Timeline final : public coro::Clock {
+class Timeline final : public WorldClock {
  public:
-  // Where virtual time begins: not at zero, see coro::Clock.
-  static constexpr coro::Time kStart = coro::Time(std::chrono::seconds(1));
-
   // `log`: where everything that happens is entered, which outlives the timeline; null: nowhere.
   explicit Timeline(ClockKind kind, EventLog* log = nullptr);
-
-  bool real() const { return real_; }
 
   // --- coro::Clock: the program's look at the time ---
   coro::Time Now() const override {
     ++looks_;
-    return real_ ? steady_.Now() : now_;
+    return Look();
   }
   // Runs events until one happened that a program can see, or until `deadline`. False: on the
   // virtual clock, nothing can ever happen; OnStuck was told.
   bool WaitUntil(coro::Time deadline) override;
-  bool IsVirtual() const override { return !real_; }
-
-  // --- The devices' look ---
-  // The time of the event that happens now; the program's last look or wait at the latest.
-  coro::Time now() const { return now_; }
-  // Time since the world began.
-  coro::Duration elapsed() const { return now_ - start_; }
-  // The same two by a look at the clock. On the machine's one events that are due at once do not
-  // move now(), and a look costs: it is for those who depend on the time.
-  coro::Time TimeNow() const { return real_ ? std::max(now_, steady_.Now()) : now_; }
-  coro::Duration ElapsedNow() const { return TimeNow() - start_; }
-  // Of it, what no Charge took: the program waited, or other code ran the world.
-  coro::Duration waited() const { return elapsed() - charged_; }
   // The same time as a clock, for code between a program and its backend: a look at this one is not
   // the program's.
   const coro::Clock& backstage() const { return backstage_; }
@@ -79,24 +58,24 @@ class Timeline final : public coro::Clock {
   // --- Scheduling ---
   // Something happens to `actor` after `delay`, and after what happens now.
   void After(coro::Duration delay, Actor* actor, EventKind kind, std::uint32_t a, std::uint64_t b) {
-    if (pool_ != nullptr && TakeIntoPool(actor, kind, a, b)) [[unlikely]] {
+    if (pool_ != nullptr && pool_->Take({now(), actor, b, a, kind})) [[unlikely]] {
       return;
     }
-    if (real_ && delay > coro::Duration::zero()) [[unlikely]] {
+    if (real() && delay > coro::Duration::zero()) [[unlikely]] {
       CatchUp();
     }
-    queue_.Push({now_ + delay, actor, b, a, kind});
+    queue_.Push({now() + delay, actor, b, a, kind});
   }
   // The same; but an event without a delay happens before this returns, unless a scheduler decides.
   void Deliver(coro::Duration delay, Actor* actor, EventKind kind, std::uint32_t a,
                std::uint64_t b) {
     if (delay > coro::Duration::zero() || pool_ != nullptr) return After(delay, actor, kind, a, b);
-    Happen({now_, actor, b, a, kind});
+    Happen({now(), actor, b, a, kind});
   }
   // A timer: it happens at `time`, also where the network has a scheduler. Now, if `time` is past.
   void At(coro::Time time, Actor* actor, EventKind kind, std::uint32_t a, std::uint64_t b) {
-    if (real_) CatchUp();
-    queue_.Push({std::max(time, now_), actor, b, a, kind});
+    if (real()) CatchUp();
+    queue_.Push({std::max(time, now()), actor, b, a, kind});
   }
   // Wakes the program at `time`.
   void WakeAt(coro::Time time) { At(time, &alarm_, EventKind::kAlarm, 0, 0); }
@@ -111,20 +90,20 @@ class Timeline final : public coro::Clock {
   // --- Running ---
   // The program computes for `cost`, `times` times; on the machine's clock it does so by itself.
   void Charge(coro::Duration cost, std::size_t times = 1) {
-    if (real_) return;
-    const coro::Time before = now_;
-    const coro::Time end = now_ + cost * static_cast<std::int64_t>(times);
+    if (real()) return;
+    const coro::Time before = now();
+    const coro::Time end = before + cost * static_cast<std::int64_t>(times);
     if (pool_ == nullptr && queue_.next_time() > end) {  // mostly
-      now_ = end;
+      MoveTo(end);
     } else {
       Advance(end);
     }
-    charged_ += now_ - before;
+    Charged(now() - before);
   }
   // Runs the events that are due now. On the virtual clock nothing is due but by Charge and
   // WaitUntil.
   void RunDue() {
-    if (real_ && !queue_.empty()) StepReal();
+    if (real() && !queue_.empty()) RunReal();
   }
   // Runs for `duration`, or until `done` holds after some event; returns whether it holds.
   // REQUIRES of both: the virtual clock.
@@ -152,9 +131,7 @@ class Timeline final : public coro::Clock {
   class Backstage final : public coro::Clock {
    public:
     explicit Backstage(Timeline& timeline) : timeline_(timeline) {}
-    coro::Time Now() const override {
-      return timeline_.real_ ? timeline_.steady_.Now() : timeline_.now_;
-    }
+    coro::Time Now() const override { return timeline_.Look(); }
     bool WaitUntil(coro::Time deadline) override { return timeline_.WaitUntil(deadline); }
     bool IsVirtual() const override { return timeline_.IsVirtual(); }
 
@@ -173,20 +150,18 @@ class Timeline final : public coro::Clock {
     Timeline& timeline_;
   };
 
-  void CatchUp() { now_ = std::max(now_, steady_.Now()); }
-  void StepReal();
-  bool WaitReal(coro::Time deadline);
-  // Runs everything up to `time`, and sets the clock to it.
+  void RunReal();
+  // The program computes until `time`: runs everything up to then.
   void Advance(coro::Time time) {
-    if (pool_ != nullptr) [[unlikely]] {
-      return AdvanceScheduled(time);
-    }
     while (queue_.next_time() <= time) RunNext();
-    now_ = std::max(now_, time);
+    MoveTo(time);
+    if (pool_ != nullptr && pool_->Charged()) [[unlikely]] {
+      StepScheduled(coro::kNever);
+    }
   }
   void RunNext() {
     const Event event = queue_.Pop();
-    now_ = std::max(now_, event.time);
+    MoveTo(event.time);
     if (pool_ != nullptr) [[unlikely]] {
       pool_->Happens(event.kind);
     }
@@ -203,18 +178,10 @@ class Timeline final : public coro::Clock {
     }
     event.actor->OnEvent(event);
   }
-  // True: the scheduler will say when.
-  bool TakeIntoPool(Actor* actor, EventKind kind, std::uint32_t a, std::uint64_t b);
   bool StepScheduled(coro::Time deadline);
   void RunPicked(const Step& picked);
-  void AdvanceScheduled(coro::Time time);
 
-  const bool real_;
   EventLog* const log_;
-  coro::SteadyClock steady_;
-  const coro::Time start_;
-  coro::Time now_;
-  coro::Duration charged_{};
   EventQueue queue_;
   std::unique_ptr<StepPool> pool_;  // null: times are drawn
   std::uint64_t event_count_ = 0;

@@ -26,11 +26,10 @@ bool NamesPeers(const fabric::faults::FaultPlan& plan) {
 
 }  // namespace
 
-FaultModel::FaultModel(const Timeline& timeline,
-                       std::shared_ptr<fabric::faults::FaultEngine> engine)
-    : timeline_(timeline),
+FaultModel::FaultModel(const WorldClock& clock, std::shared_ptr<fabric::faults::FaultEngine> engine)
+    : clock_(clock),
       engine_(std::move(engine)),
-      views_(timeline, HasWindow(engine_->plan())),
+      views_(clock, HasWindow(engine_->plan())),
       names_peers_(NamesPeers(engine_->plan())) {}
 
 void FaultModel::OnGone(const Operation& operation) {
@@ -119,7 +118,7 @@ DepartureVerdict FaultModel::OnDeparture(const NicState& from, const Operation& 
     case Fault::kLinkBlocked:
       return {.leaves = false};
     case Fault::kLinkFlap:
-      return WaitForLink(firing, timeline_.ElapsedNow(),
+      return WaitForLink(firing, clock_.ElapsedNow(),
                          operation.initiator->profile.unresponsive_timeout);
     case Fault::kNicDies:
       return {.machine = Machine::kNicDies, .leaves = false};

@@ -17,17 +17,17 @@
 #include "drydock/fabric/limits.h"
 #include "drydock/sim/device/fault_points.h"
 #include "drydock/sim/device/observer.h"
-#include "drydock/sim/events/timeline.h"
+#include "drydock/sim/events/world_clock.h"
 #include "drydock/sim/faults/fate.h"
 #include "drydock/sim/faults/fault_views.h"
 
 namespace drydock::sim {
 
 // One per world that has an engine. Reaches into no device: it answers, and listens for operations
-// that are gone. Not thread-safe. The timeline outlives it.
+// that are gone. Not thread-safe. The clock outlives it.
 class FaultModel final : public FaultPoints, public Observer {
  public:
-  FaultModel(const Timeline& timeline, std::shared_ptr<fabric::faults::FaultEngine> engine);
+  FaultModel(const WorldClock& clock, std::shared_ptr<fabric::faults::FaultEngine> engine);
 
   // --- FaultPoints ---
   FetchVerdict OnFetch(const QueuePair& queue_pair, Operation& operation, bool sound) override;
@@ -83,7 +83,7 @@ class FaultModel final : public FaultPoints, public Observer {
   }
   static FetchVerdict Serving(const Fate& fate);
 
-  const Timeline& timeline_;
+  const WorldClock& clock_;
   const std::shared_ptr<fabric::faults::FaultEngine> engine_;
   FaultViews views_;
   const bool names_peers_;                                  // a rule of the plan does

@@ -30,7 +30,7 @@ std::optional<std::uint32_t> FaultViews::NumberOf(const NicState& nic, const Nic
 
 EventView FaultViews::Of(const NicState& nic) const {
   EventView view;
-  view.time = by_time_ ? timeline_.ElapsedNow() : timeline_.elapsed();
+  view.time = by_time_ ? clock_.ElapsedNow() : clock_.elapsed();
   view.nic = nic.name;
   return view;
 }

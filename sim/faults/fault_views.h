@@ -13,15 +13,15 @@
 #include "drydock/sim/device/nic_state.h"
 #include "drydock/sim/device/operation.h"
 #include "drydock/sim/efa_address.h"
-#include "drydock/sim/events/timeline.h"
+#include "drydock/sim/events/world_clock.h"
 
 namespace drydock::sim {
 
-// Not thread-safe. The timeline outlives it. A view refers to the NIC.
+// Not thread-safe. The clock outlives it. A view refers to the NIC.
 class FaultViews {
  public:
   // `by_time`: a rule of the plan asks for the time.
-  FaultViews(const Timeline& timeline, bool by_time) : timeline_(timeline), by_time_(by_time) {}
+  FaultViews(const WorldClock& clock, bool by_time) : clock_(clock), by_time_(by_time) {}
 
   // A driver of the NIC has put an address into an address vector: plans number the peers of a NIC
   // in the order of their first insertion.
@@ -41,7 +41,7 @@ class FaultViews {
   std::optional<std::uint32_t> NumberOf(const NicState& nic, const NicState* peer,
                                         std::uint16_t queue_pair, std::uint32_t qkey) const;
 
-  const Timeline& timeline_;
+  const WorldClock& clock_;
   const bool by_time_;
   std::map<Key, std::uint32_t> peers_;               // their numbers
   std::map<std::uint32_t, std::uint32_t> inserted_;  // by NIC: how many peers
