@@ -54,6 +54,7 @@ Subject SubjectOf(const Request& request) {
   program.findings = std::getenv(sim::verbs::kFindingsVariable);
   program.delays = request.settings.delays;
   program.topology = request.topology;
+  program.sysfs = request.sysfs;
   return {.name = BaseName(request.program[0]),
           .profile = request.settings.profile,
           .parameters = {},
@@ -81,6 +82,7 @@ absl::StatusOr<Request> RequestOf(const Capsule& capsule, const Request& asked) 
   ASSIGN_OR_RETURN(request.settings, SettingsOfEnvironment());
   request.quiet = true;
   request.topology = capsule.program->topology;
+  request.sysfs = capsule.program->sysfs;
   request.is_virtual = true;
   request.program = capsule.program->words;
   request.self = asked.self;

@@ -70,11 +70,12 @@ absl::Status ReadPatience(absl::string_view value, Request& request) {
 bool TakesFlag(absl::string_view word, Request& request) {
   request.flags.emplace_back(word);
   const bool help = word == "--help" || word == "-h";
-  bool known = help || word == "--quiet" || word == "--topology" || word == "--virtual" ||
-               word == "--digest";
+  bool known = help || word == "--quiet" || word == "--topology" || word == "--sysfs" ||
+               word == "--virtual" || word == "--digest";
   request.is_virtual = request.is_virtual || word == "--virtual" || word == "--digest";
   if (word == "--digest") setenv(sim::verbs::kDigestVariable, "1", 1);
   request.topology = request.topology || word == "--topology";
+  request.sysfs = request.sysfs || word == "--sysfs";
   if (word == "--findings") word = "--findings=report";
   request.quiet = request.quiet || word == "--quiet";
   request.help = request.help || help;

@@ -20,6 +20,7 @@ struct Request {
   bool quiet = false;
   bool help = false;
   bool topology = false;
+  bool sysfs = false;
   bool is_virtual = false;
   std::optional<sim::verbs::SeedRange> seeds;  // instead of one
   std::string capsules;                        // with them: a folder; empty: none

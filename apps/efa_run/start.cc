@@ -29,6 +29,7 @@
 #include "drydock/sim/topology/topology_of.h"
 #include "drydock/sim/verbs/program_check.h"
 #include "drydock/sim/verbs/settings.h"
+#include "drydock/sim/verbs/sysfs_mount.h"
 #include "drydock/sim/verbs/sysfs_tree.h"
 
 namespace drydock::apps {
@@ -146,6 +147,14 @@ void MakeAbsolute(const char* variable, const std::string& file) {
   if (!file.empty()) setenv(variable, std::filesystem::absolute(file).c_str(), 1);
 }
 
+// The program and all that it starts find the tree's files in /sys itself.
+absl::Status ShowInSys(const std::string& tree) {
+  absl::Status status = sim::verbs::TakeMountNamespace();
+  if (status.ok()) status = sim::verbs::LayOverSysfs(tree, "/sys");
+  if (status.ok()) return status;
+  return absl::Status(status.code(), absl::StrCat("--sysfs: ", status.message()));
+}
+
 // The program is going to live in virtual time, and to find its memory at the same addresses in
 // every run. The process that becomes it is this one.
 absl::Status LiveInVirtualTime() {
@@ -207,7 +216,8 @@ absl::Status Start(const Request& request) {
   ASSIGN_OR_RETURN(const std::string sysfs, sim::verbs::SysfsTreeFor(profile, "/tmp", topology));
   PutInFront("LD_PRELOAD", library);
   if (request.is_virtual) RETURN_IF_ERROR(LiveInVirtualTime());
-  setenv("SYSFS_PATH", sysfs.c_str(), 1);
+  if (request.sysfs) RETURN_IF_ERROR(ShowInSys(sysfs));
+  setenv("SYSFS_PATH", request.sysfs ? "/sys" : sysfs.c_str(), 1);
   // That a file of the user's own is of this machine is for the user to say.
   if (request.topology && std::getenv("HWLOC_XMLFILE") == nullptr) {
     setenv("HWLOC_XMLFILE", (sysfs + "/machine.xml").c_str(), 1);

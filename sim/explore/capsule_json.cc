@@ -74,6 +74,7 @@ nlohmann::ordered_json ToJson(const Program& program) {
   object["findings"] = program.findings;
   if (!program.delays) object["delays"] = false;
   if (program.topology) object["topology"] = true;
+  if (program.sysfs) object["sysfs"] = true;
   object["files"] = program.files;
   return object;
 }
@@ -264,6 +265,7 @@ JsonHandler IntoProgram(std::optional<Program>& target) {
                                 {"findings", IntoFindings(program.findings)},
                                 {"delays", Into(program.delays)},
                                 {"topology", Into(program.topology)},
+                                {"sysfs", Into(program.sysfs)},
                                 {"files", IntoFiles(program.files)}}));
     return program.words.empty() ? place.Refuse("names no program") : absl::OkStatus();
   };

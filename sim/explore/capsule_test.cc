@@ -264,6 +264,7 @@ Capsule CapsuleOfProgram() {
   program.findings = "report";
   program.delays = false;
   program.topology = true;
+  program.sysfs = true;
   program.files = {{"libc.so.6", "0123456789abcdef"}, {"program", ""}};
   RunSpec spec = EveryWriteFails();
   spec.wild = std::vector<std::uint64_t>{7};
@@ -306,6 +307,7 @@ TEST(CapsuleTest, OfAProgramHasNoMistakes) {
       {"findings", "yes", "fail, report and off"},
       {"delays", "off", "delays"},
       {"topology", 1, "topology"},
+      {"sysfs", 1, "sysfs"},
       {"files", {{"a", 1}}, "a"},
       {"files", {{"a", std::string(65, 'x')}}, "at most 64"},
       {"environment", {{"LD_PRELOAD", "x"}}, "environment"},

@@ -31,6 +31,7 @@ struct Program {
   std::string findings = "fail";   // their treatment: fail, report, off
   bool delays = true;              // false: nothing takes the time that the profile says
   bool topology = false;           // hwloc shows it the profile's machine
+  bool sysfs = false;              // /sys shows it the profile's NICs
   // Its files: by name, a hash of the program's file and of each library's. It helps a person to
   // see why two runs differ.
   std::map<std::string, std::string> files;

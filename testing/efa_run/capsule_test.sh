@@ -35,6 +35,16 @@ run --nics=2 --seeds=5 --capsule=found "$rules" buffer-race
 run --nics=1 --seeds=1..2 --capsule=killed sh -c 'kill -SEGV $$'
 [ "$status" = 1 ] && ls killed/sh-*-signal-11.capsule || fail "a signal: $status, $(ls killed)"
 
+echo "== a program that looks at /sys finds the same in a replay"
+if "$efa_run" --quiet --sysfs true; then
+  run --nics=1 --seeds=1 --sysfs --capsule=sysfs sh -c 'read -r type </sys/devices/virtual/dmi/id/product_name; [ "$type" = p5.48xlarge ] && exit 7'
+  [ "$status" = 1 ] && [ "$(ls sysfs)" = sh-1-exit-7.capsule ] || fail "--sysfs: $status, $(ls sysfs)"
+  run --replay=sysfs/sh-1-exit-7.capsule
+  [ "$status" = 0 ] || fail "replay with --sysfs: $status"
+else
+  echo "--sysfs: skipped: no mount namespace can be had here"
+fi
+
 echo "== a later search leaves the capsules of an earlier one"
 echo '{"rules": [{"name": "slow", "fault": "delayed_completion", "parameters": {"delay_ns": 50000}}]}' >other.json
 for plan in plan other plan; do run --nics=1 --seeds=1 --faults=$plan.json --capsule=two sh -c 'exit 3'; done

@@ -29,21 +29,47 @@ domains() { grep -oE "domain: $1-rdm\$" "$2" | sort -u | wc -l; }  # from 1.18 o
 [ "$(domains '.*' "$work/info4.log")" = 2 ] || fail "not 2 NICs"
 
 echo "== fi_pingpong between two processes, every size, data checked"
-port=$((20000 + RANDOM % 12000))
-run=("$efa_run" --profile=p5 --nics=1 --quiet --fabric="$fabric" fi_pingpong -p efa -e rdm -c)
-"${run[@]}" -B $port >"$work/server.log" 2>&1 &
-for attempt in $(seq 50); do  # until the server listens
-  if timeout 200 "${run[@]}" -P $port 127.0.0.1 >"$work/client.log" 2>&1; then break; fi
-  [ "$attempt" -lt 50 ] || fail "fi_pingpong"
-  sleep 0.2
-done
-wait %1 || fail "fi_pingpong's server"
 sizes=(64 256 1k 4k)
 # Later ones begin with efa-direct, whose messages are of one packet.
 case "$(fi_info --version)" in *"libfabric: 1.17."*) sizes+=(64k 1m) ;; esac
-for size in "${sizes[@]}"; do
-  grep -qE "^$size +10 +=10 " "$work/client.log" || fail "size $size"
-done
+# FLAG...
+pingpong() {
+  local port=$((20000 + RANDOM % 12000)) server attempt size
+  local run=("$efa_run" --profile=p5 --nics=1 --quiet --fabric="$fabric" "$@" fi_pingpong -p efa -e rdm -c)
+  "${run[@]}" -B $port >"$work/server.log" 2>&1 &
+  server=$!
+  for attempt in $(seq 50); do  # until the server listens
+    if timeout 200 "${run[@]}" -P $port 127.0.0.1 >"$work/client.log" 2>&1; then break; fi
+    [ "$attempt" -lt 50 ] || fail "fi_pingpong $*"
+    sleep 0.2
+  done
+  wait $server || fail "fi_pingpong's server $*"
+  for size in "${sizes[@]}"; do
+    grep -qE "^$size +10 +=10 " "$work/client.log" || fail "size $size $*"
+  done
+}
+pingpong
+
+echo "== --sysfs: /sys is the simulated machine's, for the program alone"
+mounts() { grep -c . /proc/self/mountinfo; }
+shows() { { find /sys/class/infiniband /sys/class/pci_bus /sys/bus/pci/devices /sys/devices/virtual/dmi 2>/dev/null || true; } | sort; }
+within() { "$efa_run" --quiet --nics=2 --fabric="$fabric" --sysfs "$@"; }
+shows >"$work/before.log"
+before=$(mounts)
+if within true 2>"$work/sysfs.err.log"; then
+  [ "$(within cat /sys/devices/virtual/dmi/id/product_name)" = p5.48xlarge ] || fail "the type of the machine"
+  [ "$(within ls /sys/class/infiniband)" = "$(printf '%s\n' rdmap79s0 rdmap80s0)" ] || fail "the machine's NICs"
+  [ "$(within cat /sys/class/pci_bus/0000:4f/../../0000:4f:00.0/max_link_width)" = 16 ] || fail "the link of a NIC"
+  [ "$(within sh -c 'echo $SYSFS_PATH; id -u')" = "$(echo /sys; id -u)" ] || fail "who the program is"
+  within fi_info -p efa -t FI_EP_RDM >"$work/sysfs.log" 2>&1
+  [ "$(domains 'rdmap.*s0' "$work/sysfs.log")" = 2 ] || fail "not 2 NICs with --sysfs"
+  pingpong --sysfs  # two processes, each in a namespace of its own
+else
+  [ "$(wc -l <"$work/sysfs.err.log")" = 1 ] && grep -F 'efa-run: --sysfs: ' "$work/sysfs.err.log" || fail "--sysfs is not refused in one line"
+  echo "--sysfs: skipped: no mount namespace can be had here"
+fi
+shows | cmp - "$work/before.log" || fail "this machine's /sys has changed"
+[ "$(mounts)" = "$before" ] || fail "mounts are left"
 
 echo "== write between two processes, data checked, and traced"
 run=("$efa_run" --profile=p5 --nics=1 --quiet --fabric="$fabric" --trace="$work/trace.json"

@@ -104,6 +104,11 @@ first=$(digest) || fail "no digest"
 for _ in $(seq 2 "$runs"); do
   [ "$(digest)" = "$first" ] || fail "another digest than $first"
 done
+if "$efa_run" --quiet --sysfs true; then
+  [ "$(digest --sysfs)" = "$first" ] || fail "with --sysfs another digest than $first"
+else
+  echo "--sysfs: skipped: no mount namespace can be had here"
+fi
 other=$(digest --seed=2) || fail "no digest of another seed"
 [ "$other" != "$first" ] || fail "two seeds have one digest"
 cat >"$work/plan.json" <<'END'
