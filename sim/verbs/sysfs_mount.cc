@@ -202,8 +202,11 @@ class Layers {
   absl::Status Lay() { return Lay(""); }
 
  private:
-  static bool IsReplaced(const std::string& folder) {
-    return folder == "class/infiniband" || folder == "class/infiniband_verbs";
+  // Whether nothing real stays in it: in a class of RDMA devices, or in a PCI function, which has a
+  // vendor.
+  static bool IsReplaced(const std::string& folder, const Entries& ours) {
+    return folder == "class/infiniband" || folder == "class/infiniband_verbs" ||
+           ours.contains("vendor");
   }
   // A device may leave between two looks at it.
   static bool IsThere(const std::string& path) {
@@ -220,10 +223,11 @@ class Layers {
       std::erase_if(ours, [](const auto& entry) { return entry.second == Kind::kFile; });
     }
     Entries real;
-    if (!IsReplaced(folder)) {
+    bool takes_all = false;
+    if (!IsReplaced(folder, ours)) {
       ASSIGN_OR_RETURN(real, EntriesOf(Real(folder)));
+      ASSIGN_OR_RETURN(takes_all, TakesAll(folder, ours, real));
     }
-    ASSIGN_OR_RETURN(const bool takes_all, TakesAll(folder, ours, real));
     RETURN_IF_ERROR(MakeStored(folder));
     if (!takes_all) RETURN_IF_ERROR(Remake(folder, ours, real));
     for (const auto& [name, kind] : ours) {
@@ -239,7 +243,6 @@ class Layers {
   // Whether all that the tree has can be mounted on what is there.
   absl::StatusOr<bool> TakesAll(const std::string& folder, const Entries& ours,
                                 const Entries& real) const {
-    if (IsReplaced(folder)) return false;
     for (const auto& [name, kind] : ours) {
       const auto found = real.find(name);
       if (found == real.end() || found->second != kind) return false;

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -10,9 +12,12 @@
 #include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "drydock/coro/status_macros.h"
 #include "drydock/fabric/capture/bytes_digest.h"
 #include "drydock/sim/hosts/private_folder.h"
@@ -31,6 +36,7 @@ absl::Status Unavailable(const fs::path& path, const std::error_code& error) {
 class Tree {
  public:
   void File(const std::string& name, const std::string& text) { files_[name] = text + "\n"; }
+  void Bytes(const std::string& name, const std::string& bytes) { files_[name] = bytes; }
   void Link(const std::string& name, const std::string& target) { links_[name] = target; }
 
   // Of all names and texts.
@@ -101,35 +107,71 @@ std::string GuidText(std::size_t index) {
                          guid >> 16 & 0xffff, guid & 0xffff);
 }
 
+// The first 64 bytes of a function's configuration space, which are all that users may read.
+std::string ConfigurationSpace(std::uint32_t vendor, std::uint32_t device) {
+  std::string bytes(64, '\0');
+  const auto put = [&bytes](std::size_t at, std::uint32_t word) {
+    bytes[at] = static_cast<char>(word & 0xff);
+    bytes[at + 1] = static_cast<char>(word >> 8);
+  };
+  put(0x00, vendor);
+  put(0x02, device);
+  put(0x04, 0x0006);  // it reaches memory, and may begin to
+  put(0x0a, 0x0200);  // an Ethernet controller
+  put(0x2c, vendor);
+  put(0x2e, device);
+  return bytes;
+}
+
+// What lists of PCI devices are made of. libpciaccess, and with it hwloc, finds no device at all
+// where one lacks `config`; lspci ends where one lacks `irq` or `resource`. `id` is 1d0f:efa1.
+void AddPciFunction(const std::string& id, const std::string& pci, Tree& tree) {
+  const std::string vendor = id.substr(0, id.find(':'));
+  const std::string device = id.substr(id.find(':') + 1);
+  for (const char* of : {"", "subsystem_"}) {  // as AWS's Ethernet adapter has them: both the same
+    tree.File(absl::StrCat(pci, of, "vendor"), "0x" + vendor);
+    tree.File(absl::StrCat(pci, of, "device"), "0x" + device);
+  }
+  tree.File(pci + "class", "0x020000");
+  tree.File(pci + "revision", "0x00");
+  tree.File(pci + "irq", "0");
+  constexpr char kNone[] = "0x0000000000000000 0x0000000000000000 0x0000000000000000";
+  tree.File(pci + "resource", absl::StrJoin(std::vector<std::string>(7, kNone), "\n"));
+  std::uint32_t numbers[2] = {};
+  static_cast<void>(absl::SimpleHexAtoi(vendor, &numbers[0]));
+  static_cast<void>(absl::SimpleHexAtoi(device, &numbers[1]));
+  tree.Bytes(pci + "config", ConfigurationSpace(numbers[0], numbers[1]));
+}
+
 void AddNic(const Profile& profile, std::size_t index, Tree& tree) {
   const NicProfile& nic = profile.nics[index];
-  const std::string pci = absl::StrCat("devices/", nic.pci_address, "/");
-  const std::string& id = profile.vendor_device_id;  // 1d0f:efa1
-  const std::size_t colon = id.find(':');
-  tree.File(pci + "vendor", absl::StrCat("0x", id.substr(0, colon)));
-  tree.File(pci + "device", absl::StrCat("0x", id.substr(colon + 1)));
+  // Below the bridge of its bus: hwloc knows a PCI device by a path with such a folder.
+  const std::string bus = nic.pci_address.substr(0, nic.pci_address.rfind(':'));
+  const std::string bridge = absl::StrCat("devices/pci", bus, "/");
+  const std::string function = bridge + nic.pci_address;
+  const std::string pci = function + "/";
+  AddPciFunction(profile.vendor_device_id, pci, tree);
   tree.File(pci + "numa_node", absl::StrCat(nic.numa_node));
-  tree.Link(pci + "driver", "../../bus/pci/drivers/efa");
+  tree.Link(pci + "driver", "../../../bus/pci/drivers/efa");
   for (const char* end : {"current", "max"}) {
     tree.File(absl::StrCat(pci, end, "_link_speed"), LinkSpeed(profile.dma_gbps));
     tree.File(absl::StrCat(pci, end, "_link_width"), absl::StrCat(kLanes));
   }
-  tree.Link("bus/pci/devices/" + nic.pci_address, "../../../devices/" + nic.pci_address);
+  tree.Link("bus/pci/devices/" + nic.pci_address, "../../../" + function);
   // Of a bus, two folders up are its devices.
-  const std::string bus = nic.pci_address.substr(0, nic.pci_address.rfind(':'));
-  tree.File(absl::StrCat("devices/pci_bus/", bus, "/cpulistaffinity"),
+  tree.File(absl::StrCat(bridge, "pci_bus/", bus, "/cpulistaffinity"),
             nic.numa_node < 0 ? "" : profile.numa_cpus[static_cast<std::size_t>(nic.numa_node)]);
-  tree.Link("class/pci_bus/" + bus, "../../devices/pci_bus/" + bus);
+  tree.Link("class/pci_bus/" + bus, absl::StrCat("../../", bridge, "pci_bus/", bus));
   const std::string device = absl::StrCat("class/infiniband/", nic.name, "/");
   tree.File(device + "node_guid", GuidText(index));
-  tree.Link(device + "device", absl::StrCat("../../../devices/", nic.pci_address));
+  tree.Link(device + "device", "../../../" + function);
   tree.File(device + "node_type", "0: unspecified");
   tree.File(device + "ports/1/state", "4: ACTIVE");
   tree.File(device + "ports/1/rate", absl::StrCat(profile.link_gbps, " Gb/sec"));
   const std::string verbs = absl::StrCat("class/infiniband_verbs/uverbs", index, "/");
   tree.File(verbs + "ibdev", nic.name);
   tree.File(verbs + "abi_version", "1");
-  tree.Link(verbs + "device", absl::StrCat("../../../devices/", nic.pci_address));
+  tree.Link(verbs + "device", "../../../" + function);
 }
 
 Tree TreeOf(const Profile& profile) {

@@ -76,7 +76,9 @@ TEST_F(SysfsTreeTest, WhatLibfabricReads) {
       // libfabric follows the link to a folder that has the PCI address as its name, and from there
       // to the name of the driver (prov/util: ofi_get_pci...).
       const fs::path device = root / "class/infiniband" / nic.name / "device";
-      EXPECT_EQ(fs::canonical(device), fs::canonical(root) / "devices" / nic.pci_address);
+      EXPECT_EQ(fs::canonical(device), fs::canonical(root) / "devices" /
+                                           ("pci" + nic.pci_address.substr(0, 7)) /
+                                           nic.pci_address);
       EXPECT_EQ(fs::canonical(device / "driver").filename(), "efa");
       EXPECT_TRUE(fs::is_symlink(device / "driver"));
       EXPECT_EQ(FirstLine(device / "vendor"), "0x1d0f");
@@ -116,6 +118,26 @@ TEST_F(SysfsTreeTest, WhatPluginsRead) {
   const absl::StatusOr<std::string> tree = Tree(ProfileOf("p5"));
   ASSERT_TRUE(tree.ok()) << tree.status();
   EXPECT_EQ(FirstLine(fs::path(*tree) / "machine.xml"), "<topology/>");
+}
+
+// libpciaccess finds no PCI device at all where one has no configuration space; lspci ends.
+TEST_F(SysfsTreeTest, WhatListsOfPciDevicesRead) {
+  const Profile profile = ProfileOf("p5", 2);
+  ASSERT_TRUE(WriteSysfsTree(profile, parent_.string()).ok());
+  for (const NicProfile& nic : profile.nics) {
+    const fs::path device = parent_ / "bus/pci/devices" / nic.pci_address;
+    EXPECT_EQ(FirstLine(device / "class"), "0x020000");
+    EXPECT_EQ(FirstLine(device / "irq"), "0");
+    EXPECT_EQ(FirstLine(device / "subsystem_device"), FirstLine(device / "device"));
+    std::ifstream resources(device / "resource");
+    std::size_t lines = 0;
+    for (std::string line; std::getline(resources, line); ++lines) EXPECT_EQ(line.size(), 56u);
+    EXPECT_EQ(lines, 7u);
+    ASSERT_EQ(fs::file_size(device / "config"), 64u);
+    std::string head(4, '\0');
+    std::ifstream(device / "config", std::ios::binary).read(head.data(), 4);
+    EXPECT_EQ(head, "\x0f\x1d\xa1\xef");
+  }
 }
 
 TEST_F(SysfsTreeTest, TheCharacterDevicesBelongToTheNicsInTheirOrder) {
