@@ -19,6 +19,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "drydock/apps/efa_run/program_check.h"
 #include "drydock/coro/status_macros.h"
 #include "drydock/fabric/faults/plan_json.h"
 #include "drydock/gpu/topology/hwloc_xml.h"
@@ -27,7 +28,6 @@
 #include "drydock/sim/hosts/sockets/serve.h"
 #include "drydock/sim/profile/profile.h"
 #include "drydock/sim/topology/topology_of.h"
-#include "drydock/sim/verbs/program_check.h"
 #include "drydock/sim/verbs/settings.h"
 #include "drydock/sim/verbs/sysfs_mount.h"
 #include "drydock/sim/verbs/sysfs_tree.h"
@@ -198,7 +198,7 @@ void LevelStack(const std::string& program, const std::vector<std::string>& word
 
 absl::StatusOr<std::string> FindOnPath(const std::string& word) {
   const char* path = std::getenv("PATH");
-  return sim::verbs::FindProgram(word, path == nullptr ? "" : path);
+  return FindProgram(word, path == nullptr ? "" : path);
 }
 
 absl::Status Start(const Request& request) {
@@ -208,7 +208,7 @@ absl::Status Start(const Request& request) {
   ASSIGN_OR_RETURN(const sim::Profile profile, request.settings.MakeProfile());
   RETURN_IF_ERROR(CheckFiles(request.settings));
   ASSIGN_OR_RETURN(const std::string program, FindOnPath(request.program[0]));
-  RETURN_IF_ERROR(sim::verbs::CheckProgram(program));
+  RETURN_IF_ERROR(CheckProgram(program));
   RETURN_IF_ERROR(CheckMachine());
   ASSIGN_OR_RETURN(const std::string library, FindLibrary("libdrydock_verbs.so", ""));
   RETURN_IF_ERROR(Meet(request.settings));

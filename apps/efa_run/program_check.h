@@ -1,14 +1,14 @@
 // Whether a program can be run on the simulated device, before it is.
 
-#ifndef DRYDOCK_SIM_VERBS_PROGRAM_CHECK_H_
-#define DRYDOCK_SIM_VERBS_PROGRAM_CHECK_H_
+#ifndef DRYDOCK_APPS_EFA_RUN_PROGRAM_CHECK_H_
+#define DRYDOCK_APPS_EFA_RUN_PROGRAM_CHECK_H_
 
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-namespace drydock::sim::verbs {
+namespace drydock::apps {
 
 // The file that a shell would run for `word`: `word` itself if it has a slash, otherwise the first
 // executable of that name in `path`, folders separated by colons. kNotFound: there is no such file.
@@ -22,6 +22,6 @@ absl::StatusOr<std::string> FindProgram(const std::string& word, const std::stri
 // read: nothing is known about them.
 absl::Status CheckProgram(const std::string& file);
 
-}  // namespace drydock::sim::verbs
+}  // namespace drydock::apps
 
-#endif  // DRYDOCK_SIM_VERBS_PROGRAM_CHECK_H_
+#endif  // DRYDOCK_APPS_EFA_RUN_PROGRAM_CHECK_H_

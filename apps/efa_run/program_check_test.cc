@@ -1,4 +1,4 @@
-#include "drydock/sim/verbs/program_check.h"
+#include "drydock/apps/efa_run/program_check.h"
 
 #include <elf.h>
 #include <sys/stat.h>
@@ -19,7 +19,7 @@
 #include "absl/strings/string_view.h"
 #include "gtest/gtest.h"
 
-namespace drydock::sim::verbs {
+namespace drydock::apps {
 namespace {
 
 namespace fs = std::filesystem;
@@ -354,4 +354,4 @@ TEST_F(ProgramCheckTest, AnEmptyFolderOfThePathIsThisOne) {
 }
 
 }  // namespace
-}  // namespace drydock::sim::verbs
+}  // namespace drydock::apps
