@@ -23,15 +23,15 @@ ABSL_FLAG(std::string, provider, "",
           "What drives the NIC. efa-direct: the EFA device as it is. efa: the EFA provider's "
           "software protocol on top of it, with tags, long messages, atomics, and writes where the "
           "device has none. Both exist for real and, with --profile or --fabric=sim, simulated. "
-          "tcp, shm and others that `info --list` shows: providers of libfabric. Empty means EFA, "
+          "tcp, shm and others that `info --list` shows: providers of libfabric. Without it: EFA, "
           "efa-direct if it is there.");
 ABSL_FLAG(std::string, profile, "",
-          "Machine that the simulator plays: one that `info --list` shows. Empty means small; for "
+          "Machine that the simulator plays: one that `info --list` shows. Without it: small; for "
           "batch and affinity p5.");
 ABSL_FLAG(std::uint64_t, seed, 1,
           "Everything random in a simulated run is drawn from this: the same seed gives the same "
           "run.");
-ABSL_FLAG(std::string, nic, "", "Name of the NIC to use; empty means the first.");
+ABSL_FLAG(std::string, nic, "", "Name of the NIC to use; without it: the first.");
 
 namespace drydock::apps {
 namespace {

@@ -38,7 +38,6 @@ absl::string_view Expectation(const absl::CommandLineFlag& flag) {
   if (flag.IsOfType<ByteSize>()) return ": it takes a size, as 4096, 64KiB or 1.5MiB";
   if (flag.IsOfType<double>()) return ": it takes a number";
   if (flag.IsOfType<bool>()) return ": it takes true or false";
-  if (flag.IsOfType<FileName>()) return ": it takes a file";
   return "";
 }
 
@@ -47,11 +46,23 @@ std::string Shown(const absl::CommandLineFlag& flag) {
   return absl::StrReplaceAll(flag.Name(), {{"_", "-"}});
 }
 
+absl::Status NotValid(const absl::CommandLineFlag& flag, absl::string_view value,
+                      absl::string_view expectation) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("--", Shown(flag), "=", value, " is not valid", expectation));
+}
+
 absl::Status Set(absl::CommandLineFlag& flag, absl::string_view value) {
   std::string error;  // Abseil's words repeat the flag and the value
   if (flag.ParseFrom(value, &error)) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("--", Shown(flag), "=", value, " is not valid", Expectation(flag)));
+  return NotValid(flag, value, Expectation(flag));
+}
+
+// The same of a value that the command line has.
+absl::Status SetGiven(absl::CommandLineFlag& flag, absl::string_view value) {
+  if (!value.empty()) return Set(flag, value);
+  const absl::string_view expectation = Expectation(flag);
+  return NotValid(flag, value, expectation.empty() ? ": it takes a value" : expectation);
 }
 
 // --first-seed and --first_seed are the same flag.
@@ -83,12 +94,16 @@ absl::StatusOr<int> ParseFlag(absl::string_view argument, const std::string* nex
     RETURN_IF_ERROR(Set(*flag, ""));
     return 1;
   }
-  if (has_value || flag->IsOfType<bool>()) {
-    RETURN_IF_ERROR(Set(*flag, has_value ? parts.second : "true"));
+  if (has_value) {
+    RETURN_IF_ERROR(SetGiven(*flag, parts.second));
+    return 1;
+  }
+  if (flag->IsOfType<bool>()) {
+    RETURN_IF_ERROR(Set(*flag, "true"));
     return 1;
   }
   if (next == nullptr) return absl::InvalidArgumentError(absl::StrCat(argument, " needs a value"));
-  RETURN_IF_ERROR(Set(*flag, *next));
+  RETURN_IF_ERROR(SetGiven(*flag, *next));
   return 2;
 }
 
@@ -118,14 +133,6 @@ bool AbslParseFlag(absl::string_view text, OptionalText* value, std::string* err
 }
 
 std::string AbslUnparseFlag(const OptionalText& value) { return value.text; }
-
-bool AbslParseFlag(absl::string_view text, FileName* value, std::string* error) {
-  static_cast<void>(error);
-  value->path = std::string(text);
-  return !text.empty();
-}
-
-std::string AbslUnparseFlag(const FileName& value) { return value.path; }
 
 absl::StatusOr<std::vector<std::string>> ParseFlags(const std::vector<std::string>& arguments) {
   std::vector<std::string> positional;

@@ -39,16 +39,10 @@ struct OptionalText {
 bool AbslParseFlag(absl::string_view text, OptionalText* value, std::string* error);
 std::string AbslUnparseFlag(const OptionalText& value);
 
-// The type of a flag that names a file, and does so where it is given: --replay= is refused.
-struct FileName {
-  std::string path;  // empty when it is not given
-};
-bool AbslParseFlag(absl::string_view text, FileName* value, std::string* error);
-std::string AbslUnparseFlag(const FileName& value);
-
 // Sets flags from `arguments` (without the program's name): --name=value, --name value, --flag,
 // --noflag; "--" ends the flags. Returns the positional arguments. kInvalidArgument: an unknown
-// flag, a value that its type refuses, or one dash where two belong.
+// flag, a value that its type refuses, or one dash where two belong; an empty value, too, which
+// mostly comes from a shell's variable that is not set: --trace=$FILE would be as good as no flag.
 absl::StatusOr<std::vector<std::string>> ParseFlags(const std::vector<std::string>& arguments);
 
 // Our flags that have another value than their default, as pages write them ("page-size"), sorted;

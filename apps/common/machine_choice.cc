@@ -19,7 +19,7 @@
 ABSL_FLAG(
     std::string, topology, "",
     "The machine: a file of hwloc's XML (`lstopo machine.xml` writes one), or profile:NAME, a "
-    "simulated machine. Empty: the one this program runs on.");
+    "simulated machine. Without it: the one this program runs on.");
 
 namespace drydock::apps {
 namespace {

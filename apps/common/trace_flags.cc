@@ -20,11 +20,10 @@ ABSL_FLAG(std::string, trace, "",
           "Otherwise JSON, for ui.perfetto.dev. Where a launcher (srun, mpirun) starts several "
           "processes, each writes a file of its own: FILE.rank0.html, FILE.rank1.html, ...");
 
-ABSL_FLAG(
-    std::string, trace_data, "",
-    "With --trace: payload bytes that go into the file at most (64MiB), so that `replay` can "
-    "do the run again; 0: none. Empty: 16MiB; none in a page, and none of a run in virtual time, "
-    "which its seed repeats.");
+ABSL_FLAG(std::string, trace_data, "",
+          "With --trace: payload bytes that go into the file at most (64MiB), so that `replay` can "
+          "do the run again; 0: none. Without it: 16MiB; none in a page, and none of a run in "
+          "virtual time, which its seed repeats.");
 
 namespace drydock::apps {
 namespace {

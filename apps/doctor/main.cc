@@ -40,9 +40,10 @@ ABSL_FLAG(bool, probe, true,
           "Load libfabric and the CUDA driver, each in a separate process, and query them.");
 ABSL_FLAG(std::string, color, "auto",
           "always, never, or auto: on a terminal, unless NO_COLOR is set.");
-ABSL_FLAG(std::string, plan_profile, "",
-          "A planned run: the machine whose limits count, such as p5. Empty: this instance's type, "
-          "else p5.");
+ABSL_FLAG(
+    std::string, plan_profile, "",
+    "A planned run: the machine whose limits count, such as p5. Without it: this instance's type, "
+    "else p5.");
 ABSL_FLAG(std::uint64_t, plan_processes, 1, "A planned run: processes on each machine.");
 ABSL_FLAG(std::uint64_t, plan_nics, 0, "A planned run: NICs that each process uses; 0: all.");
 ABSL_FLAG(std::uint64_t, plan_peers, 0, "A planned run: endpoints that each endpoint talks to.");

@@ -54,8 +54,8 @@
 ABSL_FLAG(std::string, capsules, "",
           "Folder for a capsule of each of the first failures: a file that --replay and --shrink "
           "take. Without it: drydock-capsules-UID, among temporary files. none: none.");
-ABSL_FLAG(drydock::apps::FileName, replay, {}, "Run this capsule, and report differences.");
-ABSL_FLAG(drydock::apps::FileName, shrink, {},
+ABSL_FLAG(std::string, replay, "", "Run this capsule, and report differences.");
+ABSL_FLAG(std::string, shrink, "",
           "Make this capsule's failure as small as possible, and explain it.");
 ABSL_FLAG(
     std::string, out, "",
@@ -411,8 +411,8 @@ int RunAllOrders(const Arguments& arguments) {
 // What is no table has no CSV.
 absl::Status CheckForm() {
   ASSIGN_OR_RETURN(const OutputForm form, OutputFormFromFlags());
-  const bool table = absl::GetFlag(FLAGS_replay).path.empty() &&
-                     absl::GetFlag(FLAGS_shrink).path.empty() && !absl::GetFlag(FLAGS_sweep) &&
+  const bool table = absl::GetFlag(FLAGS_replay).empty() && absl::GetFlag(FLAGS_shrink).empty() &&
+                     !absl::GetFlag(FLAGS_sweep) &&
                      !(absl::GetFlag(FLAGS_list) && absl::GetFlag(FLAGS_profile_sweep));
   if (form != OutputForm::kCsv || table) return absl::OkStatus();
   return absl::InvalidArgumentError(
@@ -483,11 +483,11 @@ int Run(const std::vector<std::string>& positional) {
     if (!alone.ok()) return ReportError(kExploreUsage.name, alone);
     return RunMerge({positional.begin() + 1, positional.end()});
   }
-  if (const std::string path = absl::GetFlag(FLAGS_replay).path; !path.empty()) {
+  if (const std::string path = absl::GetFlag(FLAGS_replay); !path.empty()) {
     const absl::Status alone = CheckCapsuleFlags("replay", positional, {"trace", "trace-data"});
     return alone.ok() ? ReplayFile(path) : ReportError(kExploreUsage.name, alone);
   }
-  if (const std::string path = absl::GetFlag(FLAGS_shrink).path; !path.empty()) {
+  if (const std::string path = absl::GetFlag(FLAGS_shrink); !path.empty()) {
     const absl::Status alone = CheckCapsuleFlags("shrink", positional, {"picture"});
     return alone.ok() ? ShrinkFile(path) : ReportError(kExploreUsage.name, alone);
   }

@@ -35,7 +35,7 @@ ABSL_FLAG(std::string, device, "auto",
           "Device that maps it: host (a stand-in for a GPU), cuda:N, or auto, which is the first "
           "GPU or else host.");
 ABSL_FLAG(std::string, nic, "",
-          "With libfabric: name of the NIC; empty means the first. With auto: no simulated one.");
+          "With libfabric: name of the NIC; without it: the first. With auto: no simulated one.");
 ABSL_FLAG(std::string, profile, "p5", "With sim: the simulated machine: p5, p5en, ...");
 ABSL_FLAG(std::uint64_t, seed, 1, "With sim: seed of everything random in it.");
 

@@ -19,7 +19,7 @@
 #include "drydock/sim/world/world.h"
 
 ABSL_FLAG(std::string, format, "",
-          "table (what empty means): for a person. json, csv: as --json and --csv. fi_info: the "
+          "table (the default): for a person. json, csv: as --json and --csv. fi_info: the "
           "text of libfabric's `fi_info -v`, as far as it is known here; for a simulated machine, "
           "all entries of the EFA provider.");
 ABSL_FLAG(bool, verbose, false, "Short for --format=fi_info.");

@@ -36,7 +36,7 @@ ABSL_FLAG(std::string, profile, "small",
 ABSL_FLAG(std::string, provider, "",
           "On what it is replayed. efa-direct: the EFA device as it is. efa: the EFA provider's "
           "software protocol on top, which keeps the order of messages and takes any length. "
-          "Empty: efa-direct for what was captured there, else efa.");
+          "Without it: efa-direct for what was captured there, else efa.");
 ABSL_FLAG(std::string, timing, "recorded",
           "recorded: nothing is done before its recorded time. fast: as soon as what it waited for "
           "is there.");

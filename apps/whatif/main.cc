@@ -27,7 +27,7 @@ ABSL_FLAG(bool, steps, false, "What was published of this machine, beside what i
 ABSL_FLAG(bool, search, false,
           "Cliffs around the workload: what makes it far slower than its neighbours.");
 ABSL_FLAG(std::vector<std::string>, vary, {},
-          "With --search, what may be different: page,window,route. Empty: everything.");
+          "With --search, what may be different: page,window,route. Without it: everything.");
 ABSL_FLAG(std::uint64_t, seed, 1, "With --search: its seed; the same seed has the same report.");
 ABSL_FLAG(std::uint64_t, budget, 40'000, "With --search: number of workloads that it predicts.");
 ABSL_FLAG(double, depth, 0.25,
