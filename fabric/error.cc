@@ -82,8 +82,6 @@ const ErrorInfo& Describe(ErrorCode code) {
 
 std::string_view Name(ErrorCode code) { return Describe(code).name; }
 
-bool IsRetryable(ErrorCode code) { return Describe(code).retryable; }
-
 ErrorCode FromEfaStatus(std::uint8_t status) {
   switch (status) {
     case 0:

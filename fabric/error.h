@@ -63,10 +63,9 @@ struct ErrorInfo {
 // All rows, in the order of the enum. Static storage.
 std::span<const ErrorInfo> ErrorTable();
 
-// The row of a code, and its name and whether it is retryable. Static storage.
+// The row of a code, and its name. Static storage.
 const ErrorInfo& Describe(ErrorCode code);
 std::string_view Name(ErrorCode code);
-bool IsRetryable(ErrorCode code);
 
 // The code of EFA's 8-bit completion status (0 to 15 and 18; kOther for numbers that EFA does not
 // define).
