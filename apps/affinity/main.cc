@@ -106,8 +106,8 @@ absl::StatusOr<std::vector<std::size_t>> NicsFromFlags(const Machine& machine, b
   std::uint64_t count = absl::GetFlag(FLAGS_nics);
   if (name.empty()) {
     if (count > machine.nics.size()) {
-      return BadInput(
-          absl::StrCat("--nics=", count, ": the machine has ", machine.nics.size(), " NICs"));
+      return BadInput(absl::StrCat("--nics=", count, ": the machine has ",
+                                   FormatCount(machine.nics.size(), "NIC")));
     }
     if (count == 0) count = efa ? kDefaultEfaNics : 1;
     return ChooseNics(machine, count);

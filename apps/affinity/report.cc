@@ -186,16 +186,16 @@ std::string FormatText(const Report& report) {
   const Load& load = report.load;
   const std::size_t nics = report.policies.empty() ? 0 : report.policies.front().seats.size();
   std::string text = Line("fabric", report.fabric);
+  absl::StrAppend(&text,
+                  Line("machine", absl::StrCat(FormatCount(report.numa_nodes, "NUMA node"), ", ",
+                                               FormatCount(report.nics, "NIC"), "; ", nics,
+                                               nics == 1 ? " is used" : " are used, all at once")));
   absl::StrAppend(
-      &text, Line("machine",
-                  absl::StrCat(report.numa_nodes, " NUMA node", report.numa_nodes == 1 ? "" : "s",
-                               ", ", report.nics, " NIC", report.nics == 1 ? "" : "s", "; ", nics,
-                               nics == 1 ? " is used" : " are used, all at once")));
-  absl::StrAppend(&text, Line("Gbit/s", absl::StrCat("each writes ", load.pages, " pages of ",
-                                                     FormatBytes(load.page_bytes), ", ",
-                                                     load.window, " under way")));
-  absl::StrAppend(&text, Line("us/write", absl::StrCat("mean of ", load.small,
-                                                       " writes of 4 KiB, one after the other")));
+      &text,
+      Line("Gbit/s", absl::StrCat("each writes ", FormatCount(load.pages, "page"), " of ",
+                                  FormatBytes(load.page_bytes), ", ", load.window, " under way")));
+  absl::StrAppend(&text, Line("us/write", absl::StrCat("mean of ", FormatCount(load.small, "write"),
+                                                       " of 4 KiB, one after the other")));
   if (report.simulated && report.link_gbytes_per_s > 0) {
     absl::StrAppend(&text,
                     Line("link", absl::StrFormat("%.0f GB/s from one NUMA node to the other, each "

@@ -172,9 +172,10 @@ absl::StatusOr<std::unique_ptr<Member>> OpenMember(Session& session, coro::Event
 void SayLoad(Session& session, const Settings& settings) {
   const MoeShape& shape = settings.workload.shape;
   session.SayScene(
-      {{"ranks", absl::StrCat(shape.ranks, ", ", settings.member.nics, " NICs each, ",
-                              settings.member.rail_aligned ? "rail-aligned" : "any NIC to any")},
-       {"load", absl::StrCat(shape.tokens, " tokens of ",
+      {{"ranks",
+        absl::StrCat(shape.ranks, ", ", FormatCount(settings.member.nics, "NIC"), " each, ",
+                     settings.member.rail_aligned ? "rail-aligned" : "any NIC to any")},
+       {"load", absl::StrCat(FormatCount(shape.tokens, "token"), " of ",
                              FormatBytes(std::uint64_t{shape.words} * 4), " on each, ", shape.top_k,
                              " of ", std::uint64_t{shape.ranks} * shape.experts_per_rank,
                              " experts, ", Name(settings.workload.routing), " routing",

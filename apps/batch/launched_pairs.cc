@@ -14,6 +14,7 @@
 #include "absl/strings/str_split.h"
 #include "drydock/apps/common/host_name.h"
 #include "drydock/apps/common/ranks/launched_ranks.h"
+#include "drydock/apps/common/units.h"
 #include "drydock/coro/status_macros.h"
 
 namespace drydock::apps::batch {
@@ -38,8 +39,9 @@ std::string NetworkStack() {
 absl::StatusOr<std::unique_ptr<LaunchedPairs>> LaunchedPairs::Join(const Launch& launch,
                                                                    coro::Duration timeout) {
   if (launch.size % 2 != 0) {
-    return absl::InvalidArgumentError(absl::StrCat(launch.launcher, " started ", launch.size,
-                                                   " ranks: pairs need an even number"));
+    return absl::InvalidArgumentError(absl::StrCat(launch.launcher, " started ",
+                                                   FormatCount(launch.size, "rank"),
+                                                   ": pairs need an even number"));
   }
   ASSIGN_OR_RETURN(std::unique_ptr<Ranks> ranks, JoinLaunch(launch));
   return std::unique_ptr<LaunchedPairs>(new LaunchedPairs(std::move(ranks), timeout));

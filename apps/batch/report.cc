@@ -49,11 +49,10 @@ std::string Beginning(const Report& report) {
   const Load& load = report.load;
   std::string text = absl::StrFormat(
       "fabric     %s\n"
-      "load       %d GPU%s, %d NIC%s each; %s pages, %d for each NIC; window %d, bursts of %d; "
-      "%s\n",
-      report.where, load.gpus, load.gpus == 1 ? "" : "s", load.nics_per_gpu,
-      load.nics_per_gpu == 1 ? "" : "s", FormatBytes(load.page_bytes), load.pages, load.window,
-      load.burst, std::string(fabric::async::transfer::Name(load.policy)));
+      "load       %s, %s each; %s pages, %d for each NIC; window %d, bursts of %d; %s\n",
+      report.where, FormatCount(load.gpus, "GPU"), FormatCount(load.nics_per_gpu, "NIC"),
+      FormatBytes(load.page_bytes), load.pages, load.window, load.burst,
+      std::string(fabric::async::transfer::Name(load.policy)));
   absl::StrAppendFormat(&text, "threads    %d, %s%s%s\n", load.threads,
                         load.pin ? "pinned" : "not pinned",
                         load.sharded ? "" : ", with shared state",
@@ -92,7 +91,8 @@ std::string Text(const Report& report) {
         line > 0 ? absl::StrFormat(" (%s)", Percent(*steady / line)) : "");
   }
   if (report.result.reissued > 0) {
-    absl::StrAppend(&text, "again      ", report.result.reissued, " pages, after a NIC failed\n");
+    absl::StrAppend(&text, "again      ", FormatCount(report.result.reissued, "page"),
+                    ", after a NIC failed\n");
   }
   text += report.result.correct ? "Data is correct\n" : "Data is WRONG\n";
   return text;

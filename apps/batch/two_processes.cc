@@ -300,7 +300,8 @@ class Receiver {
 
   void SayPages(absl::string_view label) const {
     const Load& load = side_->load();
-    run_.log(label, absl::StrCat(load.total_pages(), " pages, ", FormatBytes(load.total_bytes())));
+    run_.log(label, absl::StrCat(FormatCount(load.total_pages(), "page"), ", ",
+                                 FormatBytes(load.total_bytes())));
   }
 
   coro::Task<absl::Status> ReceiveAll() {

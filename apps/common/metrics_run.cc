@@ -15,6 +15,7 @@
 #include "drydock/apps/common/host_name.h"
 #include "drydock/apps/common/output_file.h"
 #include "drydock/apps/common/text_table.h"
+#include "drydock/apps/common/units.h"
 #include "drydock/coro/status_macros.h"
 #include "drydock/fabric/metrics/formats.h"
 #include "drydock/fabric/metrics/hw_counters.h"
@@ -108,7 +109,7 @@ std::vector<NicMetrics> ColumnsOf(const std::vector<NicMetrics>& nics) {
     ++sizes[place];
   }
   for (std::size_t i = 0; i < nodes.size(); ++i) {
-    nodes[i].nic = absl::StrCat(sizes[i], sizes[i] == 1 ? " NIC" : " NICs");
+    nodes[i].nic = FormatCount(sizes[i], "NIC");
   }
   return nodes;
 }

@@ -89,8 +89,8 @@ absl::Status CheckPages(const PageList& list, std::uint64_t region_bytes) {
   std::vector<bool> seen(pages);
   for (const std::uint32_t index : list.page_indices) {
     if (index >= pages) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("page index ", index, " is past the region, which has ", pages, " pages"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "page index ", index, " is past the region, which has ", FormatCount(pages, "page")));
     }
     if (seen[index]) {
       return absl::InvalidArgumentError(absl::StrCat("page ", index, " comes twice"));
@@ -111,8 +111,8 @@ std::string DescribePages(const std::vector<std::uint32_t>& pages) {
 
 std::string Describe(const Verification& verification) {
   if (verification.correct()) return "Data is correct";
-  std::string text =
-      absl::StrCat("Data is wrong: ", verification.wrong(), " of ", verification.pages, " pages");
+  std::string text = absl::StrCat("Data is wrong: ", verification.wrong(), " of ",
+                                  FormatCount(verification.pages, "page"));
   for (std::size_t region = 0; region < kRegionCount; ++region) {
     const auto& pages = verification.wrong_pages[region];
     if (pages.empty()) continue;

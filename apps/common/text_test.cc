@@ -45,6 +45,12 @@ TEST(UnitsTest, DurationsNeverUseExponents) {
   EXPECT_EQ(FormatDuration(86400s), "86400 s");
 }
 
+TEST(UnitsTest, OneIsNoPlural) {
+  EXPECT_EQ(FormatCount(0, "NIC"), "0 NICs");
+  EXPECT_EQ(FormatCount(1, "NIC"), "1 NIC");
+  EXPECT_EQ(FormatCount(2, "NUMA node"), "2 NUMA nodes");
+}
+
 TEST(UnitsTest, RatesAreDecimal) {
   EXPECT_EQ(FormatRate(12'500'000, 1ms), "12.5 GB/s (100 Gbit/s)");
   EXPECT_EQ(FormatRate(389'000'000, 1ms), "389 GB/s (3112 Gbit/s)");

@@ -114,7 +114,7 @@ absl::Status TraceRun::Finish(const absl::Status& ran) {
   if (payload_ != nullptr) recording.info.more = payload_->Summary();
   RETURN_IF_ERROR(WriteOutput("trace", path_,
                               [&](std::ostream& out) { WriteTraceOrPage(recording, path_, out); }));
-  std::cerr << "trace: " << recording.count() << " events in " << path_
+  std::cerr << "trace: " << FormatCount(recording.count(), "event") << " in " << path_
             << (IsTracePage(path_) ? ": open it with a browser"
                                    : ": open it at https://ui.perfetto.dev");
   if (recording.dropped > 0) std::cerr << " (" << recording.dropped << " more found no room)";

@@ -62,6 +62,10 @@ std::string FormatRate(std::uint64_t bytes, coro::Duration duration) {
   return absl::StrCat(Scaled(rate, kBytes), " (", Scaled(8 * rate, kBits), ")");
 }
 
+std::string FormatCount(std::uint64_t count, absl::string_view noun) {
+  return absl::StrCat(count, " ", noun, count == 1 ? "" : "s");
+}
+
 absl::StatusOr<std::uint64_t> ParseBytes(absl::string_view text) {
   struct Unit {
     absl::string_view name;

@@ -22,6 +22,9 @@ std::string FormatDuration(coro::Duration duration);
 // "11.8 GB/s (94.4 Gbit/s)", "320 B/s (2.56 kbit/s)"; empty when no time passed.
 std::string FormatRate(std::uint64_t bytes, coro::Duration duration);
 
+// "1 NIC", "4 NICs": for nouns whose plural takes an s.
+std::string FormatCount(std::uint64_t count, absl::string_view noun);
+
 // "64KiB", "1.5 MiB", "64 kB", "4096": bytes. kInvalidArgument: it is no size, or not a whole
 // number of bytes.
 absl::StatusOr<std::uint64_t> ParseBytes(absl::string_view text);

@@ -11,6 +11,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "drydock/apps/common/units.h"
 #include "drydock/apps/doctor/checks.h"
 
 namespace drydock::apps::doctor {
@@ -19,10 +20,6 @@ namespace {
 constexpr char kInstaller[] =
     "install the driver: aws-efa-installer's ./efa_installer.sh -y, or load your kernel's with "
     "`sudo modprobe efa`; docs/efa-instance.md has the steps";
-
-std::string Count(std::size_t number, absl::string_view one) {
-  return absl::StrCat(number, " ", one, number == 1 ? "" : "s");
-}
 
 // The first few of many.
 std::string Some(const std::vector<std::string>& names) {
@@ -97,7 +94,7 @@ void CheckRdmaDevices(const MachineFacts& machine, Findings& findings) {
                     "see `sudo dmesg | grep -i efa`; stop and start the instance if it stays so");
   } else {
     findings.Ok("rdma-devices",
-                absl::StrCat(Count(machine.nics.size(), "RDMA device"), ", ",
+                absl::StrCat(FormatCount(machine.nics.size(), "RDMA device"), ", ",
                              machine.nics.front().rdma_name,
                              machine.nics.size() > 1 ? " and so on" : "", ", ports active"));
   }
@@ -121,9 +118,9 @@ std::string NodesFix(const MachineFacts& machine) {
 // A container that was given the device files of some NICs: rdma-core passes over the others
 // (libibverbs/init.c, try_access_device), and so does libfabric.
 void ReportPart(const MachineFacts& machine, std::size_t given, Findings& findings) {
-  const std::string what = absl::StrCat("programs find ", given, " of the ", machine.nics.size(),
-                                        " NICs: this container (", machine.container,
-                                        ") was given the device files of those");
+  const std::string what = absl::StrCat(
+      "programs find ", given, " of the ", FormatCount(machine.nics.size(), "NIC"),
+      ": this container (", machine.container, ") was given the device files of those");
   const std::string fix = absl::StrCat("for the others too: ", NodesFix(machine));
   if (machine.container == "kubernetes") {  // the pod has asked for so many
     findings.Info("device-nodes", what, fix);
@@ -161,18 +158,19 @@ void CheckDeviceNodes(const MachineFacts& machine, Findings& findings) {
                                                     ") that was not given them")),
                     NodesFix(machine));
   } else if (!closed.empty()) {
-    findings.Cannot("device-nodes",
-                    absl::StrCat(Count(closed.size(), "device file"), " cannot be opened: ", words),
-                    machine.container.empty()
-                        ? "udev makes them readable and writable for all (mode 0666): install the "
-                          "package rdma-core, then `sudo udevadm trigger`"
-                        : NodesFix(machine));
+    findings.Cannot(
+        "device-nodes",
+        absl::StrCat(FormatCount(closed.size(), "device file"), " cannot be opened: ", words),
+        machine.container.empty()
+            ? "udev makes them readable and writable for all (mode 0666): install the "
+              "package rdma-core, then `sudo udevadm trigger`"
+            : NodesFix(machine));
   } else if (good == 0) {
     findings.Cannot("device-nodes", "no NIC has a device in /sys/class/infiniband_verbs",
                     "sudo modprobe ib_uverbs");
   } else {
-    findings.Ok("device-nodes",
-                absl::StrCat(Count(good, "device file"), " of /dev/infiniband can be opened"));
+    findings.Ok("device-nodes", absl::StrCat(FormatCount(good, "device file"),
+                                             " of /dev/infiniband can be opened"));
   }
 }
 
@@ -229,13 +227,13 @@ void CheckNicsArePresent(const MachineFacts& machine, Findings& findings) {
   } else if (found < expected) {
     findings.Warning(
         "efa-nics",
-        absl::StrCat(Count(found, "EFA NIC"), " of the ", expected, " that a ",
+        absl::StrCat(FormatCount(found, "EFA NIC"), " of the ", expected, " that a ",
                      machine.instance_type, " can have"),
         "attach an interface of the type efa or efa-only to every network card: of the "
         "launch template, or while the instance is stopped");
   } else {
-    findings.Ok("efa-nics",
-                absl::StrCat(Count(found, "EFA NIC"), " (", machine.nics.front().device_id, ")"));
+    findings.Ok("efa-nics", absl::StrCat(FormatCount(found, "EFA NIC"), " (",
+                                         machine.nics.front().device_id, ")"));
   }
 }
 

@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "drydock/apps/common/program_command.h"
+#include "drydock/apps/common/units.h"
 #include "drydock/apps/doctor/checks.h"
 #include "drydock/gpu/topology/cpu_list.h"
 
@@ -75,7 +76,8 @@ void CheckNuma(const MachineFacts& machine, Findings& findings) {
                      "widen its CPU set (taskset, docker --cpuset-cpus, Slurm's binding), or use "
                      "the NICs of its own node only");
   } else {
-    findings.Ok("numa", absl::StrCat(nodes.size(), " NUMA nodes, NICs on ", of_nics.size()));
+    findings.Ok("numa",
+                absl::StrCat(FormatCount(nodes.size(), "NUMA node"), ", NICs on ", of_nics.size()));
   }
 }
 

@@ -220,7 +220,9 @@ void CheckPlan(const Plan& plan, const sim::Profile& profile, const MachineFacts
   const std::uint64_t there = profile.nics.size();
   const std::uint64_t nics = plan.nics == 0 ? there : plan.nics;
   if (nics > there) {
-    findings.Cannot("plan-nics", absl::StrCat(nics, " NICs are planned, and ", there, " are there"),
+    findings.Cannot("plan-nics",
+                    absl::StrCat(FormatCount(nics, "NIC"), nics == 1 ? " is" : " are",
+                                 " planned, and ", there, " are there"),
                     "--plan-nics at most that many");
   }
   const Wide processes = (Wide(plan.processes) * std::min(nics, there) + there - 1) / there;

@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "drydock/apps/common/report/result_table.h"
+#include "drydock/apps/common/units.h"
 #include "drydock/apps/doctor/finding.h"
 #include "nlohmann/json.hpp"
 
@@ -72,8 +73,7 @@ std::string Verdict(const Diagnosis& diagnosis, const TextStyle& style) {
   const Severity worst = WorstOf(diagnosis.findings);
   const auto cannot = count(Severity::kCannot), warnings = count(Severity::kWarning);
   const std::string counts =
-      absl::StrCat(cannot, cannot == 1 ? " error" : " errors", " to repair, ", warnings,
-                   warnings == 1 ? " warning" : " warnings");
+      absl::StrCat(FormatCount(cannot, "error"), " to repair, ", FormatCount(warnings, "warning"));
   std::string text;
   if (worst < Severity::kWarning) {
     text = "nothing stands in the way";

@@ -22,6 +22,7 @@
 #include "absl/strings/strip.h"
 #include "drydock/apps/common/output_file.h"
 #include "drydock/apps/common/program_command.h"
+#include "drydock/apps/common/units.h"
 #include "drydock/apps/efa_run/say.h"
 #include "drydock/apps/efa_run/start.h"
 #include "drydock/apps/explore/capsule_commands.h"
@@ -172,7 +173,7 @@ std::vector<std::string> ChangedFiles(const std::map<std::string, std::string>& 
 }
 
 std::string EndLine(const sim::explore::SeedResult& result) {
-  return absl::StrCat(HowItEnded(result), "; ", result.events, " events, digest ",
+  return absl::StrCat(HowItEnded(result), "; ", FormatCount(result.events, "event"), ", digest ",
                       result.digest.ToHex());
 }
 

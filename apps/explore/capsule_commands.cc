@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "drydock/apps/common/text_table.h"
+#include "drydock/apps/common/units.h"
 #include "drydock/coro/check.h"
 #include "drydock/coro/status_macros.h"
 #include "drydock/sim/explore/capsule_json.h"
@@ -63,8 +64,9 @@ json ToJson(const RunSize& size) {
 }
 
 std::string SizeLine(const RunSize& size) {
-  return absl::StrCat(size.firings, " firings, ", size.operations, " operations (", size.wild,
-                      " not calm), ", size.events, " events");
+  return absl::StrCat(FormatCount(size.firings, "firing"), ", ",
+                      FormatCount(size.operations, "operation"), " (", size.wild, " not calm), ",
+                      FormatCount(size.events, "event"));
 }
 
 std::string Verdicts(const SweepRow& row) {
@@ -170,8 +172,8 @@ std::string FormatReplay(const Capsule& capsule, const Replay& replay) {
     absl::StrAppend(&text, "then: ", VerdictLine(capsule.result), "\n");
   }
   absl::StrAppend(&text, replay.exact() ? "" : "now:  ", VerdictLine(replay.run.result), "\n",
-                  replay.run.result.events, " events, digest ", replay.run.result.digest.ToHex(),
-                  "\n", replay.what, "\n");
+                  FormatCount(replay.run.result.events, "event"), ", digest ",
+                  replay.run.result.digest.ToHex(), "\n", replay.what, "\n");
   return text;
 }
 
@@ -189,7 +191,7 @@ std::string FormatShrink(const ShrinkReport& report, const std::string& path) {
   std::string text = absl::StrCat("before: ", SizeLine(report.before),
                                   "\nafter:  ", SizeLine(report.after), "\n\n");
   for (const std::string& sentence : report.story) absl::StrAppend(&text, sentence, "\n");
-  absl::StrAppend(&text, "\n", report.runs, " runs; capsule ", path, "\n");
+  absl::StrAppend(&text, "\n", FormatCount(report.runs, "run"), "; capsule ", path, "\n");
   return text;
 }
 
@@ -221,8 +223,8 @@ std::string FormatSweep(const std::vector<SweepRow>& rows, const CapsulePaths& c
       absl::StrAppend(&failures, "  capsule: ", capsule->second, "\n");
     }
   }
-  return absl::StrCat(FormatTable(table), failures, "\n", rows.size(), " rows, ", runs,
-                      " runs: ", failed, " rows failed\n");
+  return absl::StrCat(FormatTable(table), failures, "\n", FormatCount(rows.size(), "row"), ", ",
+                      FormatCount(runs, "run"), ": ", FormatCount(failed, "row"), " failed\n");
 }
 
 std::string SweepJson(const std::vector<SweepRow>& rows, const CapsulePaths& capsules) {

@@ -8,6 +8,7 @@
 #include "drydock/apps/common/program_command.h"
 #include "drydock/apps/common/report/result_table.h"
 #include "drydock/apps/common/text_table.h"
+#include "drydock/apps/common/units.h"
 #include "drydock/fabric/coverage/report_json.h"
 #include "drydock/fabric/faults/plan_json.h"
 #include "nlohmann/json.hpp"
@@ -109,8 +110,8 @@ std::string FormatReport(const Asked& asked, const ExploreReport& report,
                                 ? absl::StrFormat(" in %.3g s, %.0f seeds/s", Seconds(*elapsed),
                                                   PerSecond(report.seeds, *elapsed))
                                 : "";
-  absl::StrAppend(&text, "\n", report.seeds, " seeds", speed, ", ", report.events,
-                  " events: ", report.failed(), " failed\n");
+  absl::StrAppend(&text, "\n", FormatCount(report.seeds, "seed"), speed, ", ",
+                  FormatCount(report.events, "event"), ": ", report.failed(), " failed\n");
   return text;
 }
 
@@ -232,8 +233,9 @@ std::string FormatSeed(const Asked& asked, const fabric::faults::FaultPlan& plan
     absl::StrAppend(&text, FormatTable(rows));
   }
   absl::StrAppend(&text, FormatCoverage(result.coverage, asked.coverage));
-  absl::StrAppend(&text, "\n", result.events, " events, digest ", result.digest.ToHex(), "\n",
-                  Text(Name(result.verdict)), result.text.empty() ? "" : ": ", result.text, "\n");
+  absl::StrAppend(&text, "\n", FormatCount(result.events, "event"), ", digest ",
+                  result.digest.ToHex(), "\n", Text(Name(result.verdict)),
+                  result.text.empty() ? "" : ": ", result.text, "\n");
   if (!result.waits.empty()) absl::StrAppend(&text, "\n", result.waits);
   return text;
 }

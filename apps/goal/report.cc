@@ -80,12 +80,13 @@ std::string Report(const PlayResult& result, const Scene& scene, OutputForm form
   const ResultTable table = TableOf(result);
   if (form == OutputForm::kCsv) return ToCsv(table);
   std::string out = absl::StrCat(
-      "goal      ", scene.source, "\nmachines  ", result.ranks.size(), " of ", scene.nics,
-      scene.nics == 1 ? " NIC" : " NICs", ", simulated EFA (profile ", scene.profile, "), seed ",
+      "goal      ", scene.source, "\nmachines  ", result.ranks.size(), " of ",
+      FormatCount(scene.nics, "NIC"), ", simulated EFA (profile ", scene.profile, "), seed ",
       scene.seed, scene.flows ? ", long messages as flows" : "", "\nsimulated ",
       FormatDuration(result.simulated), ", ", result.events, " events\n");
   if (result.unreceived > 0) {
-    absl::StrAppend(&out, "left      ", result.unreceived, " messages that nobody received\n");
+    absl::StrAppend(&out, "left      ", FormatCount(result.unreceived, "message"),
+                    " that nobody received\n");
   }
   absl::StrAppendFormat(
       &out,

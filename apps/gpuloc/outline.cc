@@ -65,10 +65,6 @@ std::string NodeTitle(const NumaNode& node) {
   return title;
 }
 
-std::string Count(std::size_t number, absl::string_view noun) {
-  return absl::StrCat(number, " ", noun, number == 1 ? "" : "s");
-}
-
 }  // namespace
 
 Outline OutlineOf(const Machine& machine) {
@@ -82,8 +78,9 @@ Outline OutlineOf(const Machine& machine) {
 }
 
 std::string SummaryOf(const Machine& machine) {
-  return absl::StrCat(Count(machine.gpus.size(), "GPU"), ", ", Count(machine.nics.size(), "NIC"),
-                      " with RDMA, ", Count(machine.cpus.size(), "CPU"));
+  return absl::StrCat(FormatCount(machine.gpus.size(), "GPU"), ", ",
+                      FormatCount(machine.nics.size(), "NIC"), " with RDMA, ",
+                      FormatCount(machine.cpus.size(), "CPU"));
 }
 
 std::string FormatGbytesPerSecond(double gbytes_per_s) {

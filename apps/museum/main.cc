@@ -17,6 +17,7 @@
 #include "drydock/apps/common/progress.h"
 #include "drydock/apps/common/report/output_flags.h"
 #include "drydock/apps/common/report/result_table.h"
+#include "drydock/apps/common/units.h"
 #include "drydock/apps/explore/capsule_commands.h"
 #include "drydock/apps/museum/exhibits.h"
 #include "drydock/apps/museum/tour.h"
@@ -41,6 +42,7 @@ namespace {
 using apps::Cell;
 using apps::CountCell;
 using apps::DurationCell;
+using apps::FormatCount;
 using apps::kExitFailed;
 using apps::kExitOk;
 using apps::NoCell;
@@ -180,7 +182,8 @@ void AddVisit(const Exhibit& exhibit, const TourOptions& options, const Visit& v
        CountCell(visit.repaired.seeds), CountCell(visit.repaired.failed()),
        capsule.empty() ? NoCell() : TextCell(capsule)});
   if (!visit.found.has_value()) {
-    table.AddNote(absl::StrCat(Text(exhibit.name), ": not found in ", visit.seeds, " seeds"));
+    table.AddNote(
+        absl::StrCat(Text(exhibit.name), ": not found in ", FormatCount(visit.seeds, "seed")));
   } else if (!visit.FoundAsLabelled(exhibit)) {
     table.AddNote(absl::StrCat(Text(exhibit.name), ": its label says ", FoundBy(exhibit),
                                ", and it was ", FoundBy(*visit.found), ": ", visit.found->text));
@@ -220,7 +223,7 @@ int Tour(const Arguments& arguments) {
     progress.Update(++done);
   }
   progress.Hide();
-  table.AddNote(absl::StrCat(done, " exhibits, ", bad, " not as their labels say"));
+  table.AddNote(absl::StrCat(FormatCount(done, "exhibit"), ", ", bad, " not as their labels say"));
   return Print(arguments, table, bad == 0 ? kExitOk : kExitFailed, kept);
 }
 

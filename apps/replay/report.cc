@@ -104,10 +104,6 @@ std::uint64_t BegunUnknown(const Capture& capture) {
   return count;
 }
 
-std::string Plural(std::uint64_t count, absl::string_view what) {
-  return absl::StrCat(count, " ", what, count == 1 ? "" : "s");
-}
-
 void Say(std::string& out, absl::string_view label, absl::string_view text) {
   absl::StrAppend(&out, label,
                   std::string(std::max<std::size_t>(label.size(), 10) - label.size(), ' '), text,
@@ -178,44 +174,45 @@ std::string HeadLines(const Capture& capture, const Steered& steered, const Scen
   std::string out;
   const std::uint64_t filled = TotalOf(capture, steered, &Count::filled);
   Say(out, "capture",
-      absl::StrCat(
-          Plural(capture.backends.size(), "file"), ", ", Plural(capture.nodes.size(), "machine"),
-          ": ", Plural(TotalOf(capture, steered, &Count::count), "operation"), ", ",
-          FormatBytes(TotalOf(capture, steered, &Count::moved)), ", of ", BackendsOf(capture)));
+      absl::StrCat(FormatCount(capture.backends.size(), "file"), ", ",
+                   FormatCount(capture.nodes.size(), "machine"), ": ",
+                   FormatCount(TotalOf(capture, steered, &Count::count), "operation"), ", ",
+                   FormatBytes(TotalOf(capture, steered, &Count::moved)), ", of ",
+                   BackendsOf(capture)));
   for (const auto& [what, count] : capture.left_out) {
     Say(out, "left out",
-        absl::StrCat(Plural(count, "operation"), " of kind ", what, ": not replayed"));
+        absl::StrCat(FormatCount(count, "operation"), " of kind ", what, ": not replayed"));
   }
   const std::uint64_t unknown = BegunUnknown(capture);
   if (unknown > 0) {
     Say(out, "unknown",
-        absl::StrCat(Plural(unknown, "region"),
+        absl::StrCat(FormatCount(unknown, "region"),
                      " began with bytes that the capture does not hold"));
   }
   if (filled > 0) {
     Say(out, "filled",
-        absl::StrCat(Plural(filled, "operation"),
+        absl::StrCat(FormatCount(filled, "operation"),
                      " with a pattern: the capture does not hold the data"));
   }
   Say(out, "replay",
       absl::StrCat("simulated EFA (", scene.fabric, ", profile ", scene.profile, "), seed ",
                    scene.seed, ", ", scene.recorded_times ? "recorded times" : "as fast as it goes",
                    ": ", FormatDuration(steered.run.simulated), " of virtual time, ",
-                   Plural(steered.attempts, "run")));
+                   FormatCount(steered.attempts, "run")));
   if (steered.held > 0) {
     Say(out, "held",
-        absl::StrCat(Plural(steered.held, "completion"), " back, ",
+        absl::StrCat(FormatCount(steered.held, "completion"), " back, ",
                      steered.same_order() ? "so that the order is the recorded one"
                                           : "to come nearer to the recorded order"));
   }
   if (scene.keep_order && !steered.same_order()) {
     Say(out, "order",
-        absl::StrCat("not the recorded one, after ", Plural(steered.attempts, "run"),
+        absl::StrCat("not the recorded one, after ", FormatCount(steered.attempts, "run"),
                      ": completions that are held back move others that are under way"));
   }
   if (steered.failed > 0) {
     Say(out, "made fail",
-        absl::StrCat(Plural(steered.failed, "operation"),
+        absl::StrCat(FormatCount(steered.failed, "operation"),
                      " with the recorded status, which would not come by itself"));
   }
   return out;
@@ -274,7 +271,7 @@ std::string VerdictLine(const Steered& steered) {
   if (comparable == 0) return "Memory cannot be compared: the capture holds no digests\n";
   if (same == comparable) return absl::StrCat("Memory is the same", rest, "\n");
   return absl::StrCat("Memory is different: ", comparable - same, " of ",
-                      Plural(static_cast<std::uint64_t>(comparable), "region"), rest, "\n");
+                      FormatCount(static_cast<std::uint64_t>(comparable), "region"), rest, "\n");
 }
 
 }  // namespace

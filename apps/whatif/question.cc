@@ -91,8 +91,9 @@ absl::StatusOr<Workload> WorkloadFromFlags(const sim::Profile& profile) {
     return absl::InvalidArgumentError("--far pins threads far from their NICs: without --nopin");
   }
   if (load.receivers > profile.nics.size()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--receivers=", load.receivers, ": a machine has ", profile.nics.size(), " NICs"));
+    return absl::InvalidArgumentError(absl::StrCat("--receivers=", load.receivers,
+                                                   ": a machine has ",
+                                                   FormatCount(profile.nics.size(), "NIC")));
   }
   ASSIGN_OR_RETURN(load.policy, fabric::async::transfer::ParsePolicy(absl::GetFlag(FLAGS_policy)));
   ASSIGN_OR_RETURN(load.pattern, Choose("pattern", absl::GetFlag(FLAGS_pattern), kPatterns));
@@ -189,15 +190,12 @@ std::string Label(const Workload& workload, Sweep sweep) {
 
 std::string Describe(const Question& question) {
   const Workload& load = question.workloads.front();
-  const auto count = [](std::size_t number, absl::string_view one) {
-    return absl::StrCat(number, " ", one, number == 1 ? "" : "s");
-  };
   std::vector<std::string> parts;
   const bool sweeps_nics = question.sweep == Sweep::kNics;
   if (!sweeps_nics) {
-    parts.push_back(count(load.nics, "NIC"));
-    parts.push_back(count(load.gpus, "GPU"));
-    if (question.sweep != Sweep::kThreads) parts.push_back(count(load.threads, "thread"));
+    parts.push_back(FormatCount(load.nics, "NIC"));
+    parts.push_back(FormatCount(load.gpus, "GPU"));
+    if (question.sweep != Sweep::kThreads) parts.push_back(FormatCount(load.threads, "thread"));
   }
   if (!load.pinned) parts.emplace_back("threads not pinned");
   if (load.pinned && load.far) parts.emplace_back("threads far from their NICs");
@@ -212,14 +210,17 @@ std::string Describe(const Question& question) {
   parts.emplace_back(Name(load.policy));
   if (!load.lazy) parts.emplace_back("progress in posts");
   if (load.bare) parts.emplace_back("bare loop");
-  if (load.pollers > 0) parts.push_back(count(load.pollers, "poller"));
+  if (load.pollers > 0) parts.push_back(FormatCount(load.pollers, "poller"));
   if (load.route == Route::kCrossing) parts.emplace_back("between rails");
   if (load.route == Route::kLoopback) parts.emplace_back("to the NIC itself");
   if (load.memory != Memory::kGpu) {
     parts.push_back(load.memory == Memory::kHost ? "host memory" : "far host memory");
   }
-  if (load.peers > 1) parts.push_back(count(load.peers, "peer"));
-  if (load.receivers > 0) parts.push_back(absl::StrCat(load.receivers, " NICs receive"));
+  if (load.peers > 1) parts.push_back(FormatCount(load.peers, "peer"));
+  if (load.receivers > 0) {
+    parts.push_back(absl::StrCat(FormatCount(load.receivers, "NIC"),
+                                 load.receivers == 1 ? " receives" : " receive"));
+  }
   std::string text;
   for (const std::string& part : parts) absl::StrAppend(&text, text.empty() ? "" : ", ", part);
   return text;

@@ -96,8 +96,8 @@ std::string Stages(const Answer& answer) {
 
 std::string Total(const Workload& workload, const Prediction& prediction) {
   if (workload.operations == 0) return "";
-  return absl::StrCat("\ntotal      ", workload.operations,
-                      workload.operations == 1 ? " page takes " : " pages take ",
+  return absl::StrCat("\ntotal      ", FormatCount(workload.operations, "page"),
+                      workload.operations == 1 ? " takes " : " take ",
                       FormatDuration(prediction.total), ", ", Gbps(prediction.overall_gbps),
                       " Gbit/s; first contact takes ", FormatDuration(prediction.contact_time),
                       " of it (predicted)\n");

@@ -241,7 +241,8 @@ std::vector<std::string> TellStory(const Subject& subject, const RunSpec& spec,
                     absl::StrReplaceAll(FormatParameters(parameters), {{",", ", "}}));
   }
   absl::StrAppend(&heading, Conditions(spec));
-  absl::StrAppend(&heading, ": ", trace.operation_count, " operations, ", trace.firing_count,
+  absl::StrAppend(&heading, ": ", trace.operation_count,
+                  trace.operation_count == 1 ? " operation, " : " operations, ", trace.firing_count,
                   trace.firing_count == 1 ? " fault" : " faults");
   story.push_back(heading);
   const Narrator narrator(spec, trace);

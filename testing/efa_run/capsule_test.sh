@@ -76,7 +76,7 @@ echo "== shrinking leaves the one fault that matters, and tells it"
 smaller() {
   run --shrink="$1" --out="$2" --picture="$2.svg"
   [ "$status" = 0 ] || fail "shrink of $1: $status"
-  said "after:  1 firings, "
+  said "after:  1 firing, "
   said "(0 not calm)"
   said " the fault bad_destination (lost) hits a "
   [ "$(grep -c '^at .* the fault' said.txt)" = 1 ] || fail "more than one fault"

@@ -5,6 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "drydock/apps/common/ranks/pmix_ranks.h"
+#include "drydock/apps/common/units.h"
 #include "drydock/coro/event_loop.h"
 #include "drydock/coro/steady_clock.h"
 
@@ -17,8 +18,8 @@ absl::StatusOr<std::unique_ptr<Ranks>> JoinLaunch(const Launch& launch) {
       : launch.launcher == "mpiexec"
           ? ", as MPICH and Intel MPI do: start them by mpirun of Open MPI, or by srun --mpi=pmix"
           : "";
-  return absl::UnimplementedError(
-      absl::StrCat(launch.launcher, " started ", launch.size, " ranks without PMIx", remedy));
+  return absl::UnimplementedError(absl::StrCat(
+      launch.launcher, " started ", FormatCount(launch.size, "rank"), " without PMIx", remedy));
 }
 
 absl::StatusOr<std::vector<std::string>> GatherText(Ranks& ranks, absl::StatusOr<std::string> mine,

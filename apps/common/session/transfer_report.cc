@@ -48,8 +48,9 @@ std::string JsonOf(const TransferReport& transfer, const Scene& scene) {
 
 int Report(Console& console, const TransferReport& transfer, const Scene& scene) {
   const Verification& verification = transfer.verification;
-  std::string text = absl::StrCat(verification.pages, " pages, ", FormatBytes(transfer.bytes),
-                                  " in ", FormatDuration(transfer.elapsed));
+  std::string text =
+      absl::StrCat(FormatCount(verification.pages, "page"), ", ", FormatBytes(transfer.bytes),
+                   " in ", FormatDuration(transfer.elapsed));
   const std::string rate = FormatRate(transfer.bytes, transfer.elapsed);
   if (!rate.empty()) absl::StrAppend(&text, ", ", rate);
   if (scene.seed.has_value()) absl::StrAppend(&text, ", simulated time");
