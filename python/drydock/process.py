@@ -149,7 +149,7 @@ class Process:
     def _read(self, which):
         if self._kept is not None:
             return self._kept[which]
-        with open(self._files[which], encoding="utf-8", errors="replace") as file:
+        with open(self._files[which], encoding="utf-8", errors="replace", newline="\n") as file:  # as it is, with each \r
             return file.read()
 
     def _tail(self):

@@ -132,6 +132,12 @@ class Processes(unittest.TestCase):
             with self.assertRaisesRegex(drydock.Failed, "printed no line 'port ...'"):
                 server.line("port ")
 
+    def test_a_carriage_return_ends_no_line(self):
+        with drydock.fabric() as env:
+            server = env.start("printf", "10 %%\raddress 1\r\naddress 2\n")
+            self.assertEqual(server.line("address "), "address 2")
+            self.assertEqual(server.output, "10 %\raddress 1\r\naddress 2\n")
+
     def test_what_is_left_is_killed_with_its_children(self):
         become_subreaper(True)  # it is told of the child's end, of which nobody may ask in a container
         try:
