@@ -29,6 +29,8 @@ for command in "${commands[@]}"; do
   "$drydock" "$command" --help >"$work/one.txt" || fail "$command --help"
   "$drydock" help "$command" | cmp - "$work/one.txt" || fail "help $command is not $command --help"
   "$drydock" "$command" -h | cmp - "$work/one.txt" || fail "$command -h is not $command --help"
+  # A habit of `bazel run`; no program takes words that begin with a dash.
+  if [ "$command" != efa-run ]; then "$drydock" "$command" -- --help | cmp - "$work/one.txt" || fail "$command -- --help is not its help"; fi
   if [ "$command" != efa-run ]; then  # which is a command of its own
     grep -qE "^  drydock $command( |$)" "$work/one.txt" || fail "$command --help does not say how drydock calls it"
     if grep -E "$bare" "$work/one.txt"; then fail "$command --help names commands that are others outside drydock"; fi
@@ -110,6 +112,7 @@ refused "completion of bash or of zsh, not 'fish'" completion fish
 refused "no command 'nothing'" help nothing
 refused "no command ''" help ''
 refused "trace: unexpected argument: x" trace x
+refused "trace: unexpected argument: x --help y" trace "x --help y"
 for text in '' '{}' '[]'; do refused "trace: standard input is" trace <<<"$text"; done
 "$drydock" >/dev/null 2>&1 && fail "no command at all is no success"
 

@@ -80,7 +80,10 @@ run() {  # COMMAND ARGUMENT...
   [ -n "$program" ] || refuse "no command '$1' (drydock --help lists them)"
   if [ ! -x "$program" ] && [ "$1" = efa-run ]; then refuse "efa-run is not installed: it is in the package drydock-efa-run"; fi
   [ -x "$program" ] || refuse "$program is not there: the installation is not whole"
-  if [ "$1" != efa-run ] && [[ " ${*:2} " =~ \ (--help|-h)\  ]]; then help_of "$1"; return; fi
+  local word
+  for word in "${@:2}"; do  # wherever it stands, as for the programs themselves; efa-run passes words on
+    if [ "$1" != efa-run ] && [[ "$word" =~ ^(--help|-h)$ ]]; then help_of "$1"; return; fi
+  done
   if [ "${program##*/}" != "$1" ]; then exec -a "$1" "$program" "${@:2}"; fi  # it names itself by this
   exec "$program" "${@:2}"
 }

@@ -22,6 +22,7 @@ for flag in "$@"; do
     --version=?*) version=${flag#*=} ;;
     --only=?*) IFS=, read -ra wanted <<<"${flag#*=}" ;;
     --fast) level=1 ;;
+    --out | --out= | --date | --date= | --version | --version= | --only | --only=) die "${flag%=}: it takes a value, as ${flag%=}=VALUE" ;;
     --help) sed -n '2,/^set/{/^set/!s/^# \?//p}' "$0"; exit 0 ;;
     *) die "unknown flag $flag (--help lists them)" ;;
   esac
@@ -44,8 +45,11 @@ case "$out" in
   /*) ;;
   *) out=${BUILD_WORKING_DIRECTORY:-$PWD}/$out ;;
 esac
+named=' '
 for package in "${wanted[@]}"; do
   [[ " ${PACKAGES[*]} " == *" $package "* ]] || die "no package '$package', only: ${PACKAGES[*]}"
+  [[ "$named" != *" $package "* ]] || die "--only names $package twice"
+  named+="$package "
 done
 mkdir -p "$out" || die "$out cannot be made"
 

@@ -15,6 +15,9 @@ refused() {
 refused "deb or tarball, not 'rpm'" make rpm x
 refused "unknown flag --frobnicate" make deb x --frobnicate
 refused "no package 'rpm'" make deb x --only=rpm
+refused "--only names drydock twice" make deb x --only=drydock,python3-drydock,drydock
+refused "--out: it takes a value, as --out=VALUE" make deb x --out=
+refused "--only: it takes a value, as --only=VALUE" make deb x --only
 refused "it takes the seconds since 1970" make deb x --date=today
 refused "it takes the seconds since 1970" packaging/package.sh deb --date=today --out="$work/x"
 refused "it takes a digit, then digits, letters" make tarball x --version=1/2
