@@ -9,6 +9,7 @@ absl::StatusOr<OpenedNic> OpenNic(Fabric& fabric, const OpenNicOptions& options)
   ASSIGN_OR_RETURN(nic.domain, fabric.OpenDomain(options.nic));
   ASSIGN_OR_RETURN(nic.peers, nic.domain->OpenAddressVector());
   CompletionQueueOptions queue;
+  queue.depth = options.queue_depth;
   // Asked of the domain: some backends find out only when the NIC is open.
   queue.blocking_wait =
       options.may_block && nic.domain->nic().capabilities.Has(Capability::kBlockingWait);

@@ -23,6 +23,7 @@ struct OpenNicOptions {
   std::size_t nic = 0;  // index in Fabric::nics()
   // The queue has the power BlockingWait where the NIC offers it (Capability::kBlockingWait).
   bool may_block = false;
+  std::size_t queue_depth = 0;  // CompletionQueueOptions::depth
 };
 
 // A value that can only be moved. Its members are destroyed in reverse order: the endpoint first.

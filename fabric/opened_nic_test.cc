@@ -24,10 +24,10 @@ using testing_matchers::StatusIs;
 // A fabric whose NIC 3 opens every object but the one that `failing` names.
 class OpenNicTest : public ::testing::Test {
  protected:
-  absl::StatusOr<OpenedNic> Open(bool may_block = false) {
+  absl::StatusOr<OpenedNic> Open(bool may_block = false, std::size_t queue_depth = 0) {
     NiceMock<MockFabric> fabric;
     ON_CALL(fabric, OpenDomain).WillByDefault([this](std::size_t nic) { return OpenDomain(nic); });
-    return OpenNic(fabric, {.nic = 3, .may_block = may_block});
+    return OpenNic(fabric, {.nic = 3, .may_block = may_block, .queue_depth = queue_depth});
   }
 
   absl::Status Say(const std::string& what) {
@@ -49,6 +49,7 @@ class OpenNicTest : public ::testing::Test {
         .WillByDefault([this](const CompletionQueueOptions& options)
                            -> absl::StatusOr<std::unique_ptr<CompletionQueue>> {
           blocks_ = options.blocking_wait;
+          depth_ = options.depth;
           const absl::Status status = Say("queue");
           if (!status.ok()) return status;
           return std::make_unique<NiceMock<MockCompletionQueue>>();
@@ -68,6 +69,7 @@ class OpenNicTest : public ::testing::Test {
   std::string failing_;
   std::vector<std::string> opened_;
   bool blocks_ = false;
+  std::size_t depth_ = 0;
   EndpointOptions options_;
 };
 
@@ -89,6 +91,11 @@ TEST_F(OpenNicTest, BlocksOnlyWhereItMayAndCan) {
   EXPECT_TRUE(blocks_);
   ASSERT_THAT(Open(/*may_block=*/false), IsOk());
   EXPECT_FALSE(blocks_);
+}
+
+TEST_F(OpenNicTest, TheQueueHasTheDepthThatIsAskedFor) {
+  ASSERT_THAT(Open(/*may_block=*/false, /*queue_depth=*/7), IsOk());
+  EXPECT_EQ(depth_, 7u);
 }
 
 TEST_F(OpenNicTest, TellsWhatCouldNotBeOpened) {

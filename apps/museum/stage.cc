@@ -11,24 +11,6 @@
 #include "drydock/sim/driver/sim_fabric.h"
 
 namespace drydock::museum {
-namespace {
-
-absl::StatusOr<Rail> OpenRail(fabric::Fabric& fabric, std::size_t nic, std::size_t queue_depth,
-                              std::span<std::byte> memory) {
-  Rail rail;
-  ASSIGN_OR_RETURN(rail.domain, fabric.OpenDomain(nic));
-  ASSIGN_OR_RETURN(rail.peers, rail.domain->OpenAddressVector());
-  ASSIGN_OR_RETURN(rail.queue, rail.domain->OpenCompletionQueue({.depth = queue_depth}));
-  ASSIGN_OR_RETURN(rail.region, rail.domain->RegisterMemory(
-                                    {.data = memory.data(), .length_bytes = memory.size()}));
-  fabric::EndpointOptions options;
-  options.send_queue = options.receive_queue = rail.queue.get();
-  options.address_vector = rail.peers.get();
-  ASSIGN_OR_RETURN(rail.endpoint, rail.domain->OpenEndpoint(options));
-  return rail;
-}
-
-}  // namespace
 
 std::optional<fabric::Completion> Rail::Read() {
   fabric::Completion completion;
@@ -48,10 +30,19 @@ absl::StatusOr<std::unique_ptr<Machine>> Machine::Open(sim::explore::Trial& tria
   const std::span<std::byte> memory = machine->Bytes(0, machine->pages_.size() * sizeof(Page));
   std::fill(memory.begin(), memory.end(), std::byte{0});
   for (std::size_t nic = 0; nic < options.rails; ++nic) {
-    ASSIGN_OR_RETURN(Rail rail, OpenRail(*machine->fabric_, nic, options.queue_depth, memory));
-    machine->rails_.push_back(std::move(rail));
+    ASSIGN_OR_RETURN(
+        fabric::OpenedNic opened,
+        fabric::OpenNic(*machine->fabric_, {.nic = nic, .queue_depth = options.queue_depth}));
+    ASSIGN_OR_RETURN(auto region, opened.domain->RegisterMemory(
+                                      {.data = memory.data(), .length_bytes = memory.size()}));
+    machine->rails_.push_back({std::move(opened), std::move(region)});
   }
   return machine;
+}
+
+// What is in flight ends before its memory goes.
+Machine::~Machine() {
+  for (Rail& rail : rails_) rail.endpoint.reset();
 }
 
 std::span<std::byte> Machine::Bytes(std::size_t offset, std::size_t length) {

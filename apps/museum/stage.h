@@ -23,6 +23,7 @@
 #include "drydock/coro/sleep.h"
 #include "drydock/coro/task.h"
 #include "drydock/fabric/fabric.h"
+#include "drydock/fabric/opened_nic.h"
 #include "drydock/sim/explore/nodes.h"
 #include "drydock/sim/explore/scenario.h"
 #include "drydock/sim/explore/truth.h"
@@ -38,13 +39,9 @@ struct MachineOptions {
   const sim::Profile* profile = nullptr;  // of static storage; null: the world's
 };
 
-// One NIC of a machine. Members die in reverse order.
-struct Rail {
-  std::unique_ptr<fabric::Domain> domain;
-  std::unique_ptr<fabric::AddressVector> peers;
-  std::unique_ptr<fabric::CompletionQueue> queue;
+// One NIC of a machine.
+struct Rail : fabric::OpenedNic {
   std::unique_ptr<fabric::MemoryRegion> region;  // all of the machine's memory
-  std::unique_ptr<fabric::Endpoint> endpoint;
 
   // The next completion, if one is there.
   std::optional<fabric::Completion> Read();
@@ -61,6 +58,7 @@ class Machine {
   // Errors: whatever the trial's faults let fail.
   static absl::StatusOr<std::unique_ptr<Machine>> Open(sim::explore::Trial& trial, std::string name,
                                                        const MachineOptions& options = {});
+  ~Machine();
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
 
