@@ -95,7 +95,7 @@ struct Operation {
   bool asked_again = false;        // after a time-out it looks for its receive once more
   bool undisturbed = false;        // see sim/network/undisturbed.h
   bool faulted = false;            // a fault plan has something in store for it (fault_points.h)
-  bool abroad = false;             // it has reached a NIC of another process, which may know of it
+  bool remote = false;             // it has reached a NIC of another process, which may know of it
   PayloadElsewhere* payload = nullptr;  // where its bytes are, if not in this process's memory
 
   std::array<std::byte, kMostInlineBytes> inline_data;

@@ -207,7 +207,7 @@ TEST(InitiatorFaultsTest, ACompletionIsLost) {
   EXPECT_EQ(pair.Write(), 0);  // the second one's is the first that comes
 }
 
-TEST(InitiatorFaultsTest, AResetFlushesWhatIsAbroad) {
+TEST(InitiatorFaultsTest, AResetFlushesRemoteOperations) {
   FaultRule rule = Rule(Fault::kNicResets);
   rule.when.nth = 2;
   Pair pair(EngineOf(rule));

@@ -20,7 +20,7 @@ Neighbour::Neighbour(NeighbourContext& context, std::uint8_t slot)
       outbox_(context.counters.messages_sent),
       access_(context, presence_),
       proxies_(context, slot, *this),
-      abroad_(context, slot, access_, outbox_),
+      remote_(context, slot, access_, outbox_),
       shadows_(context, access_, outbox_, proxies_) {
   Refresh();
 }
@@ -54,7 +54,7 @@ void Neighbour::Vanish() {
   outbox_.Close();
   channel_.reset();
   proxies_.Kill();
-  abroad_.Lose();
+  remote_.Lose();
   shadows_.EndAll();
 }
 
@@ -112,7 +112,7 @@ bool Neighbour::Handle(std::span<const std::byte> bytes) {
       shadows_.TakeEnded(incoming->message);
       return true;
     default:
-      return abroad_.Take(*incoming);
+      return remote_.Take(*incoming);
   }
 }
 

@@ -5,7 +5,7 @@
 //              ├─ Channel ◄─ Outbox  the messages to it, and from it
 //              ├─ MemoryAccess       which payload need not go through messages
 //              ├─ Proxies            its NICs, in our world
-//              ├─ OperationsAbroad   our operations there
+//              ├─ RemoteOperations   our operations there
 //              └─ Shadows            its operations here
 
 #ifndef DRYDOCK_SIM_HOSTS_NEIGHBOUR_H_
@@ -21,10 +21,10 @@
 #include "drydock/sim/hosts/channel.h"
 #include "drydock/sim/hosts/memory_access.h"
 #include "drydock/sim/hosts/neighbour_context.h"
-#include "drydock/sim/hosts/operations_abroad.h"
 #include "drydock/sim/hosts/outbox.h"
 #include "drydock/sim/hosts/presence.h"
 #include "drydock/sim/hosts/proxies.h"
+#include "drydock/sim/hosts/remote_operations.h"
 #include "drydock/sim/hosts/remote_port.h"
 #include "drydock/sim/hosts/shadows.h"
 #include "drydock/sim/memory/segment.h"
@@ -53,15 +53,15 @@ class Neighbour final : public RemotePort {
   void CheckPulse();
 
   // Something is under way to it or from it.
-  bool busy() const { return !abroad_.empty() || !shadows_.empty() || has_waiting(); }
+  bool busy() const { return !remote_.empty() || !shadows_.empty() || has_waiting(); }
   bool has_waiting() const { return outbox_.has_waiting(); }
   // It is still to be sent something, or has not read all that it was sent.
   bool owes() const;
 
   // --- RemotePort ---
-  void Divide(Operation& operation) const override { abroad_.Divide(operation); }
+  void Divide(Operation& operation) const override { remote_.Divide(operation); }
   bool SendPacket(const Operation& operation, std::uint32_t flags, Range range) override {
-    return abroad_.SendPacket(operation, flags, range);
+    return remote_.SendPacket(operation, flags, range);
   }
   bool SendReadData(const Operation& shadow, std::uint32_t flags, Range range) override {
     return shadows_.SendReadData(shadow, flags, range);
@@ -70,7 +70,7 @@ class Neighbour final : public RemotePort {
   void SendLost(const Operation& shadow) override { shadows_.SendLost(shadow); }
 
   // Our `operation`, which it may know, is about to leave the operation table.
-  void SendEnded(const Operation& operation) { abroad_.SendEnded(operation); }
+  void SendEnded(const Operation& operation) { remote_.SendEnded(operation); }
   // So is `shadow`.
   void Forget(const Operation& shadow) { shadows_.Forget(shadow); }
 
@@ -89,7 +89,7 @@ class Neighbour final : public RemotePort {
   Outbox outbox_;
   MemoryAccess access_;
   Proxies proxies_;
-  OperationsAbroad abroad_;
+  RemoteOperations remote_;
   Shadows shadows_;
 };
 

@@ -32,7 +32,7 @@ Network::~Network() {
 }
 
 void Network::OnGone(const Operation& operation) {
-  if (operation.abroad) {
+  if (operation.remote) {
     neighbours_[operation.peer->machine()]->SendEnded(operation);
   } else if (operation.initiator != nullptr && operation.initiator->elsewhere) {
     neighbours_[operation.initiator->machine()]->Forget(operation);

@@ -70,7 +70,7 @@ void Proxy::Forward(Operation& operation, const Event& event) {
   }
   if (!port_.SendPacket(operation, event.a, range)) return TryAgain(event);
   if (operation.datagram) return EndUnanswered(around_, operation, EfaStatus::kOk);
-  operation.abroad = true;
+  operation.remote = true;
   if (read) operation.next_packet = operation.packets;  // the other side counts what it sends
 }
 

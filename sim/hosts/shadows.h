@@ -20,7 +20,7 @@
 
 namespace drydock::sim {
 
-// The target's side of a neighbour; operations_abroad.h is the initiator's. Owns the payload of the
+// The target's side of a neighbour; remote_operations.h is the initiator's. Owns the payload of the
 // shadows; they themselves are in the world's table. Not thread-safe: belongs to that world.
 class Shadows {
  public:

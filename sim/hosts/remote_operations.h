@@ -1,8 +1,8 @@
 // Our operations whose target is a NIC of another process: the packets that go there, and the
 // messages that come back.
 
-#ifndef DRYDOCK_SIM_HOSTS_OPERATIONS_ABROAD_H_
-#define DRYDOCK_SIM_HOSTS_OPERATIONS_ABROAD_H_
+#ifndef DRYDOCK_SIM_HOSTS_REMOTE_OPERATIONS_H_
+#define DRYDOCK_SIM_HOSTS_REMOTE_OPERATIONS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -20,10 +20,10 @@ namespace drydock::sim {
 
 // The initiator's side of a neighbour; shadows.h is the target's. The operations themselves are in
 // the world's table. Not thread-safe: belongs to that world.
-class OperationsAbroad {
+class RemoteOperations {
  public:
   // Whose target is in the slot. All references outlive it.
-  OperationsAbroad(NeighbourContext& context, std::uint8_t slot, MemoryAccess& access,
+  RemoteOperations(NeighbourContext& context, std::uint8_t slot, MemoryAccess& access,
                    Outbox& outbox)
       : context_(context), slot_(slot), access_(access), outbox_(outbox) {}
 
@@ -44,7 +44,7 @@ class OperationsAbroad {
 
  private:
   struct ReadData {
-    ReadData(std::uint64_t operation, OperationsAbroad& all)
+    ReadData(std::uint64_t operation, RemoteOperations& all)
         : payload(operation, all.context_.world.bus(), all.access_, all.room_) {}
 
     Payload payload;
@@ -69,4 +69,4 @@ class OperationsAbroad {
 
 }  // namespace drydock::sim
 
-#endif  // DRYDOCK_SIM_HOSTS_OPERATIONS_ABROAD_H_
+#endif  // DRYDOCK_SIM_HOSTS_REMOTE_OPERATIONS_H_

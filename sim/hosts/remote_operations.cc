@@ -1,4 +1,4 @@
-#include "drydock/sim/hosts/operations_abroad.h"
+#include "drydock/sim/hosts/remote_operations.h"
 
 #include <cstring>
 #include <span>
@@ -14,12 +14,12 @@ namespace drydock::sim {
 
 using fabric::OperationKind;
 
-bool OperationsAbroad::IsUnderWay(const Operation& operation) const {
-  return operation.abroad && !operation.ended && operation.peer->machine() == slot_;
+bool RemoteOperations::IsUnderWay(const Operation& operation) const {
+  return operation.remote && !operation.ended && operation.peer->machine() == slot_;
 }
 
 // Whether the other process reads `length` bytes of our write where they are.
-bool OperationsAbroad::StaysHere(const Operation& operation, std::uint64_t length) const {
+bool RemoteOperations::StaysHere(const Operation& operation, std::uint64_t length) const {
   // Messages are short, and wait for receives: they bring their bytes along.
   bool stays = operation.kind == OperationKind::kWrite && !operation.is_inline &&
                !operation.faulted && access_.MayReadUs(length);
@@ -29,13 +29,13 @@ bool OperationsAbroad::StaysHere(const Operation& operation, std::uint64_t lengt
   return stays;
 }
 
-void OperationsAbroad::Divide(Operation& operation) const {
+void RemoteOperations::Divide(Operation& operation) const {
   operation.Divide(StaysHere(operation, operation.length) ? kMostStaying : kMostInMessage);
   operation.next_packet = operation.packets;
 }
 
 // Copies payload bytes [range) to `target`.
-void OperationsAbroad::Gather(const Operation& operation, Range range, std::byte* target) const {
+void RemoteOperations::Gather(const Operation& operation, Range range, std::byte* target) const {
   if (operation.is_inline) {
     std::memcpy(target, operation.inline_data.data() + range.offset, range.length);
     return;
@@ -47,7 +47,7 @@ void OperationsAbroad::Gather(const Operation& operation, Range range, std::byte
   });
 }
 
-bool OperationsAbroad::SendPacket(const Operation& operation, std::uint32_t flags, Range range) {
+bool RemoteOperations::SendPacket(const Operation& operation, std::uint32_t flags, Range range) {
   if (outbox_.crowded()) return false;
   Message message = Describe(operation);
   message.type = MessageType::kPacket;
@@ -72,11 +72,11 @@ bool OperationsAbroad::SendPacket(const Operation& operation, std::uint32_t flag
     const std::uint64_t at = bits.byte - range.offset;  // huge if it is before
     if (at < payload.size()) payload[at] ^= bits.mask;
   }
-  if (!operation.abroad && !operation.datagram) ++count_;
+  if (!operation.remote && !operation.datagram) ++count_;
   return true;
 }
 
-void OperationsAbroad::SendEnded(const Operation& operation) {
+void RemoteOperations::SendEnded(const Operation& operation) {
   --count_;
   reads_.erase(operation.id.Pack());
   const bool read_to_the_end = operation.kind == OperationKind::kRead && operation.status == 0;
@@ -89,7 +89,7 @@ void OperationsAbroad::SendEnded(const Operation& operation) {
   outbox_.Put(message);
 }
 
-bool OperationsAbroad::Take(const Incoming& incoming) {
+bool RemoteOperations::Take(const Incoming& incoming) {
   const Message& message = incoming.message;
   Operation* operation = context_.world.operations().Find(OperationId::Unpack(message.operation));
   // The other process may speak of no other one.
@@ -108,7 +108,7 @@ bool OperationsAbroad::Take(const Incoming& incoming) {
   }
 }
 
-bool OperationsAbroad::TakeReadData(const Incoming& incoming, Operation& operation) {
+bool RemoteOperations::TakeReadData(const Incoming& incoming, Operation& operation) {
   const Message& message = incoming.message;
   if (operation.kind != OperationKind::kRead) return false;
   if (!HasPlausiblePackets(message, operation.length, context_.node.profile().device.mtu))
@@ -134,7 +134,7 @@ bool OperationsAbroad::TakeReadData(const Incoming& incoming, Operation& operati
   return true;
 }
 
-void OperationsAbroad::Lose() {
+void RemoteOperations::Lose() {
   context_.world.operations().ForEach([this](Operation& operation) {
     if (IsUnderWay(operation)) FallSilent(context_.world.surroundings(), operation);
   });
