@@ -19,13 +19,13 @@
 #include "absl/strings/str_cat.h"
 #include "drydock/sim/verbs/completion_channel.h"
 #include "drydock/sim/verbs/completion_queue.h"
-#include "drydock/sim/verbs/last_words.h"
 #include "drydock/sim/verbs/lost_memory.h"
 #include "drydock/sim/verbs/machine.h"
 #include "drydock/sim/verbs/newer_functions.h"
 #include "drydock/sim/verbs/objects.h"
 #include "drydock/sim/verbs/queue_pair.h"
 #include "drydock/sim/verbs/refusal.h"
+#include "drydock/sim/verbs/termination.h"
 
 // Macros of the header that stand before the functions of the same name.
 #undef ibv_query_port
@@ -70,7 +70,7 @@ const std::vector<Device*>& Devices() {
   static constinit std::atomic<const std::vector<Device*>*> devices = nullptr;
   if (const auto* const made = devices.load(std::memory_order_acquire)) return *made;
   const absl::StatusOr<Machine*>& machine = Machine::Get();  // first: it takes the mutex, too
-  const Unhurried unhurried;
+  const TerminationDelay termination_delay;
   const std::lock_guard lock(MutexOfFirstUse());
   if (const auto* const made = devices.load(std::memory_order_relaxed)) return *made;
   auto* const made = new std::vector<Device*>;

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "drydock/sim/hosts/host.h"
-#include "drydock/sim/verbs/last_words.h"
+#include "drydock/sim/verbs/termination.h"
 
 namespace drydock::sim::verbs {
 namespace {
@@ -38,7 +38,7 @@ std::map<Name, Region>& Regions() {
 
 // The device is at work in the host's thread, and in calls of the program. Such a thread has the
 // host's mutex when it gets to a program's memory, and so the regions.
-bool DeviceIsAtWork() { return Unhurried::inside() || Host::IsInItsThread(); }
+bool DeviceIsAtWork() { return TerminationDelay::inside() || Host::IsInItsThread(); }
 
 void Explain(std::uintptr_t address) {
   for (const auto& [name, region] : Regions()) {

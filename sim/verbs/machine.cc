@@ -16,9 +16,9 @@
 #include "drydock/sim/hosts/forks.h"
 #include "drydock/sim/random.h"
 #include "drydock/sim/verbs/fault_plan.h"
-#include "drydock/sim/verbs/last_words.h"
 #include "drydock/sim/verbs/lost_memory.h"
 #include "drydock/sim/verbs/refusal.h"
+#include "drydock/sim/verbs/termination.h"
 
 namespace drydock::sim::verbs {
 namespace {
@@ -38,7 +38,7 @@ std::mutex first_use;
 
 // What this thread holds while it forks.
 struct OverFork {
-  const Unhurried* unhurried;  // goes last: a signal is heard when the mutexes are free
+  const TerminationDelay* termination_delay;  // goes last: signals wait until mutexes are free
   std::mutex* first_use;
   std::mutex* machine;
   std::mutex* refusals;
@@ -66,7 +66,7 @@ bool LockSoon(std::unique_lock<std::mutex>& lock) {
   // In naps: ThreadSanitizer of Clang 14 does not see what takes a mutex by a deadline of the
   // monotonic clock. Time goes on while a program is stopped: of a nap, ten milliseconds count.
   constexpr std::chrono::steady_clock::duration kMostOfNap = std::chrono::milliseconds(10);
-  const bool in_vain = Unhurried::nested() || (of_process != nullptr && getpid() != made_by);
+  const bool in_vain = TerminationDelay::nested() || (of_process != nullptr && getpid() != made_by);
   std::chrono::steady_clock::duration left = std::chrono::seconds(in_vain ? 1 : 60);
   auto before = std::chrono::steady_clock::now();
   while (left.count() > 0) {
@@ -115,7 +115,7 @@ const absl::StatusOr<Machine*>& Machine::Get() {
   static constinit std::atomic<const absl::StatusOr<Machine*>*> machine = nullptr;
   const absl::StatusOr<Machine*>* made = machine.load(std::memory_order_acquire);
   if (made != nullptr) return *made;
-  const Unhurried unhurried;
+  const TerminationDelay termination_delay;
   const std::lock_guard lock(MutexOfFirstUse());
   made = machine.load(std::memory_order_relaxed);
   if (made != nullptr) return *made;
@@ -130,7 +130,7 @@ const absl::StatusOr<Machine*>& Machine::Get() {
 // In this order, which is that of their holders. One that never comes (see LockSoon) stays as it
 // is.
 void Machine::HoldOverFork() {
-  over_fork.unhurried = new Unhurried;
+  over_fork.termination_delay = new TerminationDelay;
   const auto hold = [](std::mutex& mutex) {
     std::unique_lock lock(mutex, std::defer_lock);
     return LockSoon(lock) ? lock.release() : nullptr;
@@ -144,7 +144,7 @@ void Machine::LetGoAfterFork() {
   for (std::mutex* const mutex : {over_fork.refusals, over_fork.machine, over_fork.first_use}) {
     if (mutex != nullptr) mutex->unlock();
   }
-  delete std::exchange(over_fork, {}).unhurried;
+  delete std::exchange(over_fork, {}).termination_delay;
 }
 
 [[gnu::constructor]] void Machine::ListenToForks() {
@@ -188,7 +188,7 @@ void Machine::WatchFindings(Host& host) {
   findings_->Watch(host);
   // In virtual time there is one thread, and no other that could wait for the signal.
   if (!settings_.findings_file.empty() && time_ == nullptr) {
-    BeforeDeathBySignal(&Machine::OnSignal);
+    BeforeTermination(&Machine::OnSignal);
   }
 }
 
@@ -201,7 +201,7 @@ absl::Status Machine::OpenTrace(Host& host) {
     EndTrace();
   }
   // Before the trace looks at signals itself.
-  if (time_ == nullptr) BeforeDeathBySignal(&Machine::OnSignal);
+  if (time_ == nullptr) BeforeTermination(&Machine::OnSignal);
   if (living_ != getpid()) lives_ = 0;  // those of a forked child's parent
   living_ = getpid();
   ASSIGN_OR_RETURN(
@@ -262,7 +262,7 @@ void Machine::TellEnd(const std::string& check) {
 }
 
 int Machine::End(int status) {
-  const Unhurried unhurried;
+  const TerminationDelay termination_delay;
   std::shared_ptr<Host> host;  // goes after the lock: its deleter takes it, too
   std::unique_lock lock(mutex_, std::defer_lock);
   const bool watches = findings_ != nullptr && findings_->mine();
@@ -286,7 +286,7 @@ int Machine::End(int status) {
 // A program that ends without closing its devices has a trace, too.
 void Machine::AtExit() {
   Machine& machine = **Get();
-  const Unhurried unhurried;
+  const TerminationDelay termination_delay;
   std::shared_ptr<Host> host;  // goes after the lock: its deleter takes it, too
   std::unique_lock lock(machine.mutex_, std::defer_lock);
   if (!LockSoon(lock)) return;  // the thread that opens a device may be the one that ends
@@ -329,7 +329,7 @@ absl::StatusOr<std::unique_ptr<Host>> Machine::Join() {
 }
 
 absl::StatusOr<std::shared_ptr<Host>> Machine::Open() {
-  const Unhurried unhurried;
+  const TerminationDelay termination_delay;
   std::shared_ptr<Host> open;  // goes after the lock: its deleter takes it, too
   const std::lock_guard lock(mutex_);
   // A forked child has a copy of its parent's that it cannot use: it joins by itself.
@@ -346,7 +346,7 @@ absl::StatusOr<std::shared_ptr<Host>> Machine::Open() {
     RETURN_IF_ERROR(Prepare(*host));
   }
   std::shared_ptr<Host> shared(host.release(), [this](Host* leaving) {
-    const Unhurried leaves;
+    const TerminationDelay leaves;
     if (Leaves(*leaving)) delete leaving;
   });
   host_ = shared;

@@ -107,8 +107,8 @@ std::mutex& MutexOfFirstUse();
 
 // Takes a mutex that never comes where this thread interrupted itself, or where another thread of a
 // forked child's parent had it (objects.h, Closing): then, false after a second. One that another
-// thread holds comes when that thread has had its turn: false after a minute or more. REQUIRES:
-// Unhurried.
+// thread holds comes when that thread has had its turn: false after a minute or more. REQUIRES: the
+// caller holds a TerminationDelay.
 bool LockSoon(std::unique_lock<std::mutex>& lock);
 
 // Prints one line on standard error: the reason of an errno, for a person.

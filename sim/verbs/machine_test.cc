@@ -7,7 +7,7 @@
 #include <mutex>
 #include <thread>
 
-#include "drydock/sim/verbs/last_words.h"
+#include "drydock/sim/verbs/termination.h"
 #include "gtest/gtest.h"
 
 namespace drydock::sim::verbs {
@@ -25,7 +25,7 @@ TEST(LockSoonTest, WaitsForAThreadThatHasTheMutex) {
     ++writes;
   });
   taken.get_future().wait();
-  const Unhurried closes;
+  const TerminationDelay closes;
   std::unique_lock lock(mutex, std::defer_lock);
   EXPECT_TRUE(LockSoon(lock));
   EXPECT_TRUE(lock.owns_lock());
@@ -48,8 +48,8 @@ TEST(LockSoonTest, GivesUpAMutexThatNeverComes) {
     given_up.get_future().wait();
   });
   taken.get_future().wait();
-  const Unhurried interrupted;
-  const Unhurried closes;
+  const TerminationDelay interrupted;
+  const TerminationDelay closes;
   std::unique_lock lock(mutex, std::defer_lock);
   EXPECT_FALSE(LockSoon(lock));
   EXPECT_FALSE(lock.owns_lock());

@@ -17,9 +17,9 @@
 #include "drydock/sim/device/nic.h"
 #include "drydock/sim/hosts/host.h"
 #include "drydock/sim/memory/memory_table.h"
-#include "drydock/sim/verbs/last_words.h"
 #include "drydock/sim/verbs/machine.h"
 #include "drydock/sim/verbs/telling.h"
+#include "drydock/sim/verbs/termination.h"
 
 namespace drydock::sim::verbs {
 
@@ -104,7 +104,7 @@ class Calling {
   explicit Calling(const Context& context) : lock_(context.mutex()) {}
 
  private:
-  const Unhurried unhurried_;  // goes last
+  const TerminationDelay termination_delay_;  // goes last
   const std::lock_guard<std::mutex> lock_;
 };
 
@@ -120,7 +120,7 @@ class Closing {
   explicit operator bool() const { return lock_.owns_lock(); }
 
  private:
-  const Unhurried unhurried_;
+  const TerminationDelay termination_delay_;
   std::unique_lock<std::mutex> lock_;
 };
 

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "drydock/sim/verbs/last_words.h"
 #include "drydock/sim/verbs/machine.h"
+#include "drydock/sim/verbs/termination.h"
 
 namespace drydock::sim::verbs {
 namespace {
@@ -17,7 +17,7 @@ std::mutex of_refusals;
 
 // Whether this is the first time. A program that asks for ever new things is not followed.
 bool IsNew(std::string_view what) {
-  const Unhurried unhurried;
+  const TerminationDelay termination_delay;
   const std::lock_guard lock(MutexOfRefusals());
   static auto& said = *new std::set<std::string, std::less<>>;
   constexpr std::size_t kMost = 100;

@@ -1,4 +1,4 @@
-#include "drydock/sim/verbs/last_words.h"
+#include "drydock/sim/verbs/termination.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -29,7 +29,7 @@ std::atomic<std::int64_t> since = 0;  // when the first signal came
 std::atomic<int> dying = 0;           // that signal
 
 struct OfThread {
-  volatile int calls = 0;       // that are Unhurried
+  volatile int calls = 0;       // that hold a TerminationDelay
   volatile bool waits = false;  // for the death
 };
 // Initial-exec: a handler finds it without an allocation.
@@ -98,23 +98,23 @@ bool StartListener(void (*say)()) {
   return started;
 }
 
-void NoWords() {
+void NoListener() {
   std::fprintf(stderr, "drydock-efa: no thread: a signal that ends this program leaves no trace\n");
 }
 
 }  // namespace
 
-void BeforeDeathBySignal(void (*say)()) {
+void BeforeTermination(void (*say)()) {
   if (listener == getpid()) return;
   int pipe[2];  // `ears` may be the parent's
-  if (pipe2(pipe, O_CLOEXEC) != 0) return NoWords();
+  if (pipe2(pipe, O_CLOEXEC) != 0) return NoListener();
   std::copy_n(pipe, 2, ears);
   since = 0;  // of a parent that was dying
   dying = 0;
   if (!StartListener(say)) {
     close(ears[0]);
     close(ears[1]);
-    return NoWords();
+    return NoListener();
   }
   listener = getpid();
   for (const int signal : kEnds) {
@@ -130,13 +130,13 @@ void BeforeDeathBySignal(void (*say)()) {
   }
 }
 
-Unhurried::Unhurried() { self.calls = self.calls + 1; }
+TerminationDelay::TerminationDelay() { self.calls = self.calls + 1; }
 
-bool Unhurried::nested() { return self.calls > 1; }
+bool TerminationDelay::nested() { return self.calls > 1; }
 
-bool Unhurried::inside() { return self.calls > 0; }
+bool TerminationDelay::inside() { return self.calls > 0; }
 
-Unhurried::~Unhurried() {
+TerminationDelay::~TerminationDelay() {
   self.calls = self.calls - 1;
   const bool ends = self.calls == 0 && !self.waits && dying != 0;
   if (ends && listener == getpid()) AwaitDeath(dying);

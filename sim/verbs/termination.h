@@ -1,7 +1,7 @@
 // The last actions of a program that a person ends by a signal.
 
-#ifndef DRYDOCK_SIM_VERBS_LAST_WORDS_H_
-#define DRYDOCK_SIM_VERBS_LAST_WORDS_H_
+#ifndef DRYDOCK_SIM_VERBS_TERMINATION_H_
+#define DRYDOCK_SIM_VERBS_TERMINATION_H_
 
 namespace drydock::sim::verbs {
 
@@ -15,22 +15,22 @@ namespace drydock::sim::verbs {
 // `say` may allocate memory, but it may hang if the program was interrupted inside malloc. Its
 // thread lives as long as the process: a program whose main() calls pthread_exit ends only by exit
 // or by a signal, not with its last thread.
-void BeforeDeathBySignal(void (*say)());
+void BeforeTermination(void (*say)());
 
 // Delays the effect of such a signal while it exists. To be held wherever a mutex is held that
 // `say` takes.
-class Unhurried {
+class TerminationDelay {
  public:
-  Unhurried();
-  ~Unhurried();
+  TerminationDelay();
+  ~TerminationDelay();
   // Whether this thread was interrupted in such code, and is in it once more.
   static bool nested();
   // Whether this thread is in such code.
   static bool inside();
-  Unhurried(const Unhurried&) = delete;
-  Unhurried& operator=(const Unhurried&) = delete;
+  TerminationDelay(const TerminationDelay&) = delete;
+  TerminationDelay& operator=(const TerminationDelay&) = delete;
 };
 
 }  // namespace drydock::sim::verbs
 
-#endif  // DRYDOCK_SIM_VERBS_LAST_WORDS_H_
+#endif  // DRYDOCK_SIM_VERBS_TERMINATION_H_

@@ -1,4 +1,4 @@
-#include "drydock/sim/verbs/last_words.h"
+#include "drydock/sim/verbs/termination.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -14,8 +14,8 @@
 namespace drydock::sim_testing {
 namespace {
 
-using sim::verbs::BeforeDeathBySignal;
-using sim::verbs::Unhurried;
+using sim::verbs::BeforeTermination;
+using sim::verbs::TerminationDelay;
 
 constexpr char kReady = 'r', kSaid = 's', kRanOn = 'o', kHangs = 'h';
 
@@ -58,14 +58,14 @@ void AwaitSignal() {
   sigsuspend(&none);
 }
 
-class LastWordsTest : public ::testing::Test {
+class TerminationTest : public ::testing::Test {
  protected:
   void SetUp() override {
     if (harness::kThreadSanitized) {
       GTEST_SKIP() << "the thread sanitizer keeps signals back until a handler has ended";
     }
   }
-  // A child that calls BeforeDeathBySignal and then does this; it is ready. Signals come to it in
+  // A child that calls BeforeTermination and then does this; it is ready. Signals come to it in
   // AwaitSignal.
   void Start(void (*say)(), const std::function<void()>& then) {
     ASSERT_EQ(pipe(told), 0);
@@ -74,7 +74,7 @@ class LastWordsTest : public ::testing::Test {
       sigset_t all;
       sigfillset(&all);
       sigprocmask(SIG_BLOCK, &all, nullptr);
-      BeforeDeathBySignal(say);
+      BeforeTermination(say);
       Tell(kReady);
       then();
       Tell(kRanOn);
@@ -89,14 +89,14 @@ class LastWordsTest : public ::testing::Test {
     EXPECT_EQ(waitpid(child_, &status, 0), child_);
     return WIFSIGNALED(status) ? WTERMSIG(status) : -WEXITSTATUS(status);
   }
-  ~LastWordsTest() override {
+  ~TerminationTest() override {
     if (child_ != 0) close(told[0]);
   }
 
   pid_t child_ = 0;
 };
 
-TEST_F(LastWordsTest, NobodyRunsOnFromACallThatWasInterrupted) {
+TEST_F(TerminationTest, NobodyRunsOnFromACallThatWasInterrupted) {
   for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
     Start(&SayIt, &AwaitSignal);
     kill(child_, signal);
@@ -107,12 +107,12 @@ TEST_F(LastWordsTest, NobodyRunsOnFromACallThatWasInterrupted) {
   }
 }
 
-TEST_F(LastWordsTest, WhoeverIsUnhurriedComesToItsEndFirst) {
+TEST_F(TerminationTest, WhatDelaysItComesToItsEndFirst) {
   Start(&SayItAfterwards, [] {
-    const Unhurried outer;
+    const TerminationDelay outer;
     const std::lock_guard lock(at_work);
     {
-      const Unhurried inner;
+      const TerminationDelay inner;
       AwaitSignal();
     }
     Tell('u');
@@ -124,7 +124,7 @@ TEST_F(LastWordsTest, WhoeverIsUnhurriedComesToItsEndFirst) {
   EXPECT_EQ(Told(), '\0');
 }
 
-TEST_F(LastWordsTest, ASecondSignalEndsOneThatHangs) {
+TEST_F(TerminationTest, ASecondSignalEndsOneThatHangs) {
   Start(&SayNothingForLong, &AwaitSignal);
   kill(child_, SIGTERM);
   EXPECT_EQ(Told(), kHangs);
@@ -136,7 +136,7 @@ TEST_F(LastWordsTest, ASecondSignalEndsOneThatHangs) {
   EXPECT_LT(std::chrono::steady_clock::now() - second, std::chrono::seconds(20));
 }
 
-TEST_F(LastWordsTest, TheSameSignalTwiceInARowIsOne) {
+TEST_F(TerminationTest, TheSameSignalTwiceInARowIsOne) {
   // Where no processor was there for 300 ms, they were not in a row.
   for (int attempt = 0; attempt < 20; ++attempt) {
     if (attempt > 0) close(told[0]);
@@ -150,7 +150,7 @@ TEST_F(LastWordsTest, TheSameSignalTwiceInARowIsOne) {
   FAIL() << "the second signal is never the first one's";
 }
 
-TEST_F(LastWordsTest, AForkedChildDiesByItself) {
+TEST_F(TerminationTest, AForkedChildDiesByItself) {
   Start(&SayIt, [] {
     const pid_t grandchild = fork();
     if (grandchild == 0) {
