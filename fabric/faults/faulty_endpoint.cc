@@ -193,13 +193,14 @@ ErrorCode FaultyEndpoint::PostTracked(const Request& request, const EventView& v
                              .peer = request.peer,
                              .context = request.context};
   const Firing foreseen = session_->Foresee(Point::kOutcome, view);
-  std::optional<Fate> decided;
+  std::optional<OperationFaults> decided;
   if (foreseen && IsUnposted(foreseen)) {
     if (state_.unposted >= limits().send_queue_depth) return ErrorCode::kAgain;
-    decided = Fate{session_->Decide(Point::kOutcome, view), session_->Decide(Point::kTiming, view)};
+    decided = OperationFaults{session_->Decide(Point::kOutcome, view),
+                              session_->Decide(Point::kTiming, view)};
     // Meanwhile the rule's window may have passed, or another thread's operation had its firing.
     if (decided->outcome && IsUnposted(decided->outcome)) {
-      operation.fate = *decided;
+      operation.faults = *decided;
       send_queue_->CompleteUnposted(operation);
       return ErrorCode::kOk;
     }
@@ -212,9 +213,10 @@ ErrorCode FaultyEndpoint::PostTracked(const Request& request, const EventView& v
     return error;
   }
   if (!decided.has_value()) {
-    decided = Fate{session_->Decide(Point::kOutcome, view), session_->Decide(Point::kTiming, view)};
+    decided = OperationFaults{session_->Decide(Point::kOutcome, view),
+                              session_->Decide(Point::kTiming, view)};
   }
-  send_queue_->SetFate(*tracked.context, *decided);
+  send_queue_->SetFaults(*tracked.context, *decided);
   return error;
 }
 

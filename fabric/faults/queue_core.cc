@@ -75,15 +75,15 @@ QueueCore::QueueCore(std::shared_ptr<Session> session, std::string nic)
 // ---- For endpoints ----
 
 void QueueCore::CompleteUnposted(const TrackedOperation& operation) {
-  const Fate& fate = operation.fate;
+  const OperationFaults& faults = operation.faults;
   HeldCompletion held;
   held.completion.context = operation.context;
   held.completion.kind = operation.kind;
-  Fail(held.completion, StatusFor(fate.outcome));
-  const Lateness late = LatenessOf(fate.timing);
-  held.due = coro::After(session_->Now(), fate.outcome.Delay() + late.delay);
+  Fail(held.completion, StatusFor(faults.outcome));
+  const Lateness late = LatenessOf(faults.timing);
+  held.due = coro::After(session_->Now(), faults.outcome.Delay() + late.delay);
   held.behind = late.behind;
-  held.rule = fate.outcome.rule;
+  held.rule = faults.outcome.rule;
   held.endpoint = operation.endpoint;
   held.unposted = true;
   held.peer = operation.peer;
@@ -185,13 +185,13 @@ QueueCore::Verdict QueueCore::JudgeTracked(Completion& completion) {
   operations_.Remove(token);
   completion.context = operation.context;
   if (completion.ok()) operation.endpoint->peers->Answered(operation.peer);
-  const Firing& outcome = operation.fate.outcome;
+  const Firing& outcome = operation.faults.outcome;
   if (outcome && outcome.fault() != Fault::kLostCompletion) {
     Fail(completion, StatusFor(outcome));
   }
   // The success of a request without a context is not reported.
   if (completion.ok() && !completion.context.has_value()) return Verdict::kGone;
-  return Apply(operation.fate, operation.endpoint, completion);
+  return Apply(operation.faults, operation.endpoint, completion);
 }
 
 QueueCore::Verdict QueueCore::JudgeArrived(Completion& completion) {
@@ -203,21 +203,22 @@ QueueCore::Verdict QueueCore::JudgeArrived(Completion& completion) {
     view.direction = Direction::kTarget;
     view.size_bytes = completion.length_bytes;
   }
-  const Fate fate{session_->Decide(Point::kOutcome, view), session_->Decide(Point::kTiming, view)};
-  if (fate.outcome && fate.outcome.fault() != Fault::kLostCompletion) {
-    Fail(completion, StatusFor(fate.outcome));
+  const OperationFaults faults{session_->Decide(Point::kOutcome, view),
+                               session_->Decide(Point::kTiming, view)};
+  if (faults.outcome && faults.outcome.fault() != Fault::kLostCompletion) {
+    Fail(completion, StatusFor(faults.outcome));
   }
-  return Apply(fate, receivers_.size() == 1 ? receivers_.front() : nullptr, completion);
+  return Apply(faults, receivers_.size() == 1 ? receivers_.front() : nullptr, completion);
 }
 
-QueueCore::Verdict QueueCore::Apply(const Fate& fate, EndpointState* endpoint,
+QueueCore::Verdict QueueCore::Apply(const OperationFaults& faults, EndpointState* endpoint,
                                     Completion& completion) {
   const FaultRule* rule = nullptr;
-  if (fate.outcome && fate.outcome.fault() == Fault::kLostCompletion) return Verdict::kGone;
-  Lateness late = LatenessOf(fate.timing);
-  if (fate.outcome) {
-    rule = fate.outcome.rule;
-    late.delay += fate.outcome.Delay();
+  if (faults.outcome && faults.outcome.fault() == Fault::kLostCompletion) return Verdict::kGone;
+  Lateness late = LatenessOf(faults.timing);
+  if (faults.outcome) {
+    rule = faults.outcome.rule;
+    late.delay += faults.outcome.Delay();
   }
   if (late.delay == coro::Duration::zero() && late.behind == 0) {
     if (rule != nullptr) Remember(completion, rule);

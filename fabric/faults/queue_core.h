@@ -1,8 +1,8 @@
 // Between the fabric's completion queue and the program: completions that fail, wait or vanish
 // here.
 //
-//   endpoint ──Track──► token ──► fabric below ──► completion with the token ──► fate ──► program
-//        └──CompleteUnposted───────────────────────────────────────────────────► held ──┘
+//   endpoint ──Track──► token ──► fabric below ──► completion with the token ──► faults ──► program
+//        └──CompleteUnposted───────────────────────────────────────────────────► held ────┘
 
 #ifndef DRYDOCK_FABRIC_FAULTS_QUEUE_CORE_H_
 #define DRYDOCK_FABRIC_FAULTS_QUEUE_CORE_H_
@@ -38,10 +38,12 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
   bool Tracks(OperationKind kind) const { return tracked_.Has(kind); }
 
   // The token to post the operation with. Untrack takes it back when the post was refused;
-  // otherwise SetFate sets the outcome.
+  // otherwise SetFaults sets the outcome.
   Context Track(const TrackedOperation& operation) { return operations_.Add(operation); }
   void Untrack(Context token) { operations_.Remove(token); }
-  void SetFate(Context token, const Fate& fate) { operations_.Find(token)->fate = fate; }
+  void SetFaults(Context token, const OperationFaults& faults) {
+    operations_.Find(token)->faults = faults;
+  }
 
   // The operation was accepted, and fails without having been posted. REQUIRES: its outcome fires.
   void CompleteUnposted(const TrackedOperation& operation);
@@ -74,7 +76,7 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
   Verdict Judge(Completion& completion);
   Verdict JudgeTracked(Completion& completion);
   Verdict JudgeArrived(Completion& completion);
-  Verdict Apply(const Fate& fate, EndpointState* endpoint, Completion& completion);
+  Verdict Apply(const OperationFaults& faults, EndpointState* endpoint, Completion& completion);
   void Remember(const Completion& completion, const FaultRule* rule);
 
   // An error that a rule has made and the last read has shown.

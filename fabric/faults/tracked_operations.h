@@ -22,8 +22,8 @@ struct EndpointState {
   std::size_t unposted = 0;  // operations that were accepted and never given to the fabric below
 };
 
-// How an operation ends, as the rules have it.
-struct Fate {
+// The faults that the rules give one operation.
+struct OperationFaults {
   Firing outcome;
   Firing timing;
 };
@@ -33,7 +33,7 @@ struct TrackedOperation {
   OperationKind kind = OperationKind::kSend;
   Peer peer{};
   std::optional<Context> context;  // the program's own
-  Fate fate;
+  OperationFaults faults;
 };
 
 // The table of one queue, from tokens to operations. A token has a slot's index and its generation,

@@ -33,7 +33,7 @@ FaultModel::FaultModel(const WorldClock& clock, std::shared_ptr<fabric::faults::
       names_peers_(NamesPeers(engine_->plan())) {}
 
 void FaultModel::OnGone(const Operation& operation) {
-  if (operation.faulted) fates_.erase(operation.id.Pack());
+  if (operation.faulted) faults_.erase(operation.id.Pack());
 }
 
 // ---- The initiator ----
@@ -48,28 +48,28 @@ FetchVerdict FaultModel::OnFetch(const QueuePair& queue_pair, Operation& operati
   if (!outcome && !placement && !timing) return {};
   EventView view = views_.AtInitiator(operation);
   view.signalled = !bare;
-  Fate fate;
-  if (outcome) fate.outcome = Decide(Point::kOutcome, view);
-  if (timing) fate.timing = Decide(Point::kTiming, view);
-  if (placement) fate.placement = Decide(Point::kPlacement, view);
-  if (!fate.any()) return {};
-  Mark(operation) = fate;
-  return sound ? Serving(fate) : FetchVerdict{};
+  OperationFaults faults;
+  if (outcome) faults.outcome = Decide(Point::kOutcome, view);
+  if (timing) faults.timing = Decide(Point::kTiming, view);
+  if (placement) faults.placement = Decide(Point::kPlacement, view);
+  if (!faults.any()) return {};
+  Mark(operation) = faults;
+  return sound ? Serving(faults) : FetchVerdict{};
 }
 
 // An error that the device sees by itself comes without a packet; one that only a peer can report
 // needs a living peer.
-FetchVerdict FaultModel::Serving(const Fate& fate) {
+FetchVerdict FaultModel::Serving(const OperationFaults& faults) {
   using When = FetchVerdict::When;
-  if (fate.Fails() && fate.RunsNot() && !IsAnswer(fate.Status())) {
-    return {.when = When::kNever, .failure = fate.AsFailure()};
+  if (faults.Fails() && faults.RunsNot() && !IsAnswer(faults.Status())) {
+    return {.when = When::kNever, .failure = faults.AsFailure()};
   }
-  if (!fate.placement) return {};
-  if (fate.placement.fault() == Fault::kLateSourceRead) {
-    return {.when = When::kLater, .delay = fate.placement.Delay()};
+  if (!faults.placement) return {};
+  if (faults.placement.fault() == Fault::kLateSourceRead) {
+    return {.when = When::kLater, .delay = faults.placement.Delay()};
   }
-  if (fate.placement.fault() == Fault::kReorderedOperations) {
-    return {.when = When::kAfterOthers, .others = fate.placement.parameters().behind};
+  if (faults.placement.fault() == Fault::kReorderedOperations) {
+    return {.when = When::kAfterOthers, .others = faults.placement.parameters().behind};
   }
   return {};
 }
@@ -135,9 +135,9 @@ void FaultModel::OnFlight(const NicState& from, Operation& operation, DrawPurpos
                           Flight& flight) {
   const bool request = purpose == DrawPurpose::kRequest;
   if (operation.faulted && request) {
-    const Fate& fate = FateOf(operation);
-    const bool straggles = fate.placement && fate.placement.fault() == Fault::kStragglerWrite;
-    if (straggles) flight.delay += fate.placement.Delay();
+    const OperationFaults& faults = FaultsOf(operation);
+    const bool straggles = faults.placement && faults.placement.fault() == Fault::kStragglerWrite;
+    if (straggles) flight.delay += faults.placement.Delay();
   }
   if (!Concerns(Point::kPacket, operation.kind)) return;
   const Firing firing = Decide(Point::kPacket, ViewOfPacket(from, operation, purpose));
@@ -165,18 +165,19 @@ void FaultModel::OnFlight(const NicState& from, Operation& operation, DrawPurpos
 
 FaultPoints::ArrivalVerdict FaultModel::OnArrival(const NicState& /*nic*/,
                                                   const Operation& operation) {
-  const Fate& fate = FateOf(operation);
-  if (!fate.IsCut()) return {};
+  const OperationFaults& faults = FaultsOf(operation);
+  if (!faults.IsCut()) return {};
   const bool message = operation.kind == OperationKind::kSend;
-  if (!message && !fate.RunsNot()) return {};  // its placement is decided by packet
-  return {.failure = fate.AsFailure(), .placed_bytes = message ? fate.Placed(operation.length) : 0};
+  if (!message && !faults.RunsNot()) return {};  // its placement is decided by packet
+  return {.failure = faults.AsFailure(),
+          .placed_bytes = message ? faults.Placed(operation.length) : 0};
 }
 
-Fate FaultModel::DecideAtTarget(OperationKind kind, const EventView& view) {
-  Fate fate;
-  if (Concerns(Point::kOutcome, kind)) fate.outcome = Decide(Point::kOutcome, view);
-  if (Concerns(Point::kTiming, kind)) fate.timing = Decide(Point::kTiming, view);
-  return fate;
+OperationFaults FaultModel::DecideAtTarget(OperationKind kind, const EventView& view) {
+  OperationFaults faults;
+  if (Concerns(Point::kOutcome, kind)) faults.outcome = Decide(Point::kOutcome, view);
+  if (Concerns(Point::kTiming, kind)) faults.timing = Decide(Point::kTiming, view);
+  return faults;
 }
 
 ReceiveVerdict FaultModel::OnReceive(const NicState& nic, const Operation& operation) {
@@ -186,12 +187,12 @@ ReceiveVerdict FaultModel::OnReceive(const NicState& nic, const Operation& opera
   view.operation = kind;
   view.key.reset();
   if (operation.has_immediate) view.immediate = operation.immediate;
-  const Fate fate = DecideAtTarget(kind, view);
+  const OperationFaults faults = DecideAtTarget(kind, view);
   ReceiveVerdict verdict;
-  verdict.completion = fate.Completion();
-  if (fate.Fails()) {
-    verdict.failure = fate.AsFailure();
-    verdict.placed_bytes = fate.Placed(operation.length);
+  verdict.completion = faults.Completion();
+  if (faults.Fails()) {
+    verdict.failure = faults.AsFailure();
+    verdict.placed_bytes = faults.Placed(operation.length);
   }
   return verdict;
 }
@@ -200,28 +201,28 @@ ReceiveVerdict FaultModel::OnReceive(const NicState& nic, const Operation& opera
 
 PlacementVerdict FaultModel::OnPlacement(const NicState& nic, const Operation& operation,
                                          Range range) {
-  Fate& fate = FateOf(operation);
+  OperationFaults& faults = FaultsOf(operation);
   PlacementVerdict verdict =
-      PlanPlacement(fate, operation.length, range, nic.profile.split_placement_delay);
-  const bool closes = operation.kind != OperationKind::kSend && fate.placement &&
-                      fate.placement.fault() == Fault::kRegionCloses;
+      PlanPlacement(faults, operation.length, range, nic.profile.split_placement_delay);
+  const bool closes = operation.kind != OperationKind::kSend && faults.placement &&
+                      faults.placement.fault() == Fault::kRegionCloses;
   if (closes) {
-    verdict.region_closes = fate.arrivals++ == Below(fate.placement.word, operation.packets);
+    verdict.region_closes = faults.arrivals++ == Below(faults.placement.word, operation.packets);
   }
   return verdict;
 }
 
-bool FaultModel::OnWritten(const Operation& operation) { return !FateOf(operation).IsCut(); }
+bool FaultModel::OnWritten(const Operation& operation) { return !FaultsOf(operation).IsCut(); }
 
 // ---- The end ----
 
 std::optional<Failure> FaultModel::OnEnd(const Operation& operation) {
-  const Fate& fate = FateOf(operation);
-  return fate.Fails() ? std::optional(fate.AsFailure()) : std::nullopt;
+  const OperationFaults& faults = FaultsOf(operation);
+  return faults.Fails() ? std::optional(faults.AsFailure()) : std::nullopt;
 }
 
 CompletionVerdict FaultModel::OnCompletion(const Operation& operation) {
-  return FateOf(operation).Completion();
+  return FaultsOf(operation).Completion();
 }
 
 CompletionVerdict FaultModel::OnImmediate(const NicState& nic, const Operation& operation,
@@ -232,16 +233,16 @@ CompletionVerdict FaultModel::OnImmediate(const NicState& nic, const Operation& 
     EventView view = views_.AtTarget(nic, operation);
     view.operation = kind;
     view.immediate = operation.immediate;
-    const Fate fate = DecideAtTarget(kind, view);
-    if (fate.Fails()) {
-      if (fate.outcome.fault() != Fault::kRemoteWriteError) RefuseFault(fate.outcome.fault());
-      completion.status = static_cast<std::uint8_t>(fate.Status());
+    const OperationFaults faults = DecideAtTarget(kind, view);
+    if (faults.Fails()) {
+      if (faults.outcome.fault() != Fault::kRemoteWriteError) RefuseFault(faults.outcome.fault());
+      completion.status = static_cast<std::uint8_t>(faults.Status());
       completion.immediate = 0;  // the flag stays: without it the entry is none
       completion.length_bytes = 0;
     }
-    verdict = fate.Completion();
+    verdict = faults.Completion();
   }
-  if (operation.faulted && completion.unsolicited) verdict.repeats = FateOf(operation).floods;
+  if (operation.faulted && completion.unsolicited) verdict.repeats = FaultsOf(operation).floods;
   return verdict;
 }
 
@@ -320,15 +321,15 @@ bool IsLost(const fabric::faults::Firing& placement) {
 }  // namespace
 
 ForwardVerdict FaultModel::OnForward(const Operation& operation, Range range) {
-  const Fate& fate = FateOf(operation);
-  ForwardVerdict verdict{.kept_bytes = range.length, .announces = !fate.IsCut()};
-  if (IsLost(fate.placement)) {
+  const OperationFaults& faults = FaultsOf(operation);
+  ForwardVerdict verdict{.kept_bytes = range.length, .announces = !faults.IsCut()};
+  if (IsLost(faults.placement)) {
     verdict.kept_bytes = 0;
-  } else if (fate.IsCut()) {
-    const std::uint64_t end = std::max(range.offset, fate.Placed(operation.length));
+  } else if (faults.IsCut()) {
+    const std::uint64_t end = std::max(range.offset, faults.Placed(operation.length));
     verdict.kept_bytes = std::min(range.length, end - range.offset);
   }
-  verdict.flipped = PlanCorruption(fate, operation.length, range);
+  verdict.flipped = PlanCorruption(faults, operation.length, range);
   return verdict;
 }
 

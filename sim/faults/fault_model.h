@@ -18,8 +18,8 @@
 #include "drydock/sim/device/fault_points.h"
 #include "drydock/sim/device/observer.h"
 #include "drydock/sim/events/world_clock.h"
-#include "drydock/sim/faults/fate.h"
 #include "drydock/sim/faults/fault_views.h"
+#include "drydock/sim/faults/operation_faults.h"
 
 namespace drydock::sim {
 
@@ -70,24 +70,24 @@ class FaultModel final : public FaultPoints, public Observer {
   // Whether `fault`, the only one that makes it smaller, does so.
   Firing DecideCapacity(const NicState& nic, fabric::faults::Capacity capacity,
                         fabric::faults::Fault fault);
-  // The rules' decision about a receive or an immediate, as a fate of its own.
-  Fate DecideAtTarget(fabric::OperationKind kind, const EventView& view);
+  // The faults of a receive or an immediate.
+  OperationFaults DecideAtTarget(fabric::OperationKind kind, const EventView& view);
   EventView ViewOfPacket(const NicState& from, const Operation& operation,
                          DrawPurpose purpose) const;
 
-  Fate& FateOf(const Operation& operation) { return fates_[operation.id.Pack()]; }
+  OperationFaults& FaultsOf(const Operation& operation) { return faults_[operation.id.Pack()]; }
   // The same, and marks the operation.
-  Fate& Mark(Operation& operation) {
+  OperationFaults& Mark(Operation& operation) {
     operation.faulted = true;
-    return FateOf(operation);
+    return FaultsOf(operation);
   }
-  static FetchVerdict Serving(const Fate& fate);
+  static FetchVerdict Serving(const OperationFaults& faults);
 
   const WorldClock& clock_;
   const std::shared_ptr<fabric::faults::FaultEngine> engine_;
   FaultViews views_;
   const bool names_peers_;                                  // a rule of the plan does
-  std::map<std::uint64_t, Fate> fates_;                     // OperationId::Pack
+  std::map<std::uint64_t, OperationFaults> faults_;         // OperationId::Pack
   std::set<std::pair<std::uint32_t, std::uint32_t>> bare_;  // qkey, request id: without a context
 };
 

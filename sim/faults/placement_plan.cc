@@ -48,33 +48,33 @@ PlacementVerdict WithCopies(const Firing& placement, Range range) {
 
 }  // namespace
 
-PlacementVerdict PlanPlacement(const Fate& fate, std::uint64_t length, Range range,
+PlacementVerdict PlanPlacement(const OperationFaults& faults, std::uint64_t length, Range range,
                                coro::Duration spread) {
   PlacementVerdict verdict;
-  if (fate.IsCut()) {
-    const std::uint64_t end = std::max(range.offset, fate.Placed(length));
+  if (faults.IsCut()) {
+    const std::uint64_t end = std::max(range.offset, faults.Placed(length));
     const Range kept{range.offset, std::min(range.length, end - range.offset)};
     verdict.as_usual = false;
     if (kept.length > 0) verdict.steps.push_back({{}, kept});
     return verdict;
   }
-  if (!fate.placement) return verdict;
-  switch (fate.placement.fault()) {
+  if (!faults.placement) return verdict;
+  switch (faults.placement.fault()) {
     case Fault::kLostPlacement:
       verdict.as_usual = false;
       break;
     case Fault::kCorruptPlacement:
     case Fault::kDuplicatePlacement:
-      verdict = WithCopies(fate.placement, range);
+      verdict = WithCopies(faults.placement, range);
       break;
     case Fault::kReorderedSegments:
       verdict.as_usual = false;
-      verdict.steps = Pieces(fate.placement, true, range, spread);
+      verdict.steps = Pieces(faults.placement, true, range, spread);
       break;
     case Fault::kTornPlacement:
     case Fault::kMixedRead:
       verdict.as_usual = false;
-      verdict.steps = Pieces(fate.placement, false, range, spread);
+      verdict.steps = Pieces(faults.placement, false, range, spread);
       break;
     case Fault::kReorderedOperations:  // these have acted before
     case Fault::kLateSourceRead:
@@ -82,20 +82,21 @@ PlacementVerdict PlanPlacement(const Fate& fate, std::uint64_t length, Range ran
     case Fault::kRegionCloses:
       break;
     default:
-      RefuseFault(fate.placement.fault());
+      RefuseFault(faults.placement.fault());
   }
-  verdict.flipped = PlanCorruption(fate, length, range);
+  verdict.flipped = PlanCorruption(faults, length, range);
   return verdict;
 }
 
 // So many bits in a row, from a drawn one of the operation on and around.
-std::vector<FlippedBits> PlanCorruption(const Fate& fate, std::uint64_t length, Range range) {
+std::vector<FlippedBits> PlanCorruption(const OperationFaults& faults, std::uint64_t length,
+                                        Range range) {
   std::vector<FlippedBits> flipped;
-  const bool corrupts = fate.placement && fate.placement.fault() == Fault::kCorruptPlacement;
-  if (!corrupts || fate.IsCut() || length == 0) return flipped;
+  const bool corrupts = faults.placement && faults.placement.fault() == Fault::kCorruptPlacement;
+  if (!corrupts || faults.IsCut() || length == 0) return flipped;
   const std::uint64_t all = 8 * length;
-  const std::uint64_t first = Below(fate.placement.word, all);
-  const auto bits = static_cast<std::uint64_t>(fate.placement.parameters().bits);
+  const std::uint64_t first = Below(faults.placement.word, all);
+  const auto bits = static_cast<std::uint64_t>(faults.placement.parameters().bits);
   for (std::uint64_t i = 0; i < std::min(bits, all); ++i) {
     const std::uint64_t bit = (first + i) % all;
     const std::uint64_t byte = bit / 8;

@@ -1,7 +1,7 @@
-// The fate that the rules of a fault plan give one operation.
+// The faults that the rules of a fault plan give one operation.
 
-#ifndef DRYDOCK_SIM_FAULTS_FATE_H_
-#define DRYDOCK_SIM_FAULTS_FATE_H_
+#ifndef DRYDOCK_SIM_FAULTS_OPERATION_FAULTS_H_
+#define DRYDOCK_SIM_FAULTS_OPERATION_FAULTS_H_
 
 #include <cstdint>
 
@@ -12,7 +12,7 @@
 namespace drydock::sim {
 
 // A value; refers to the engine.
-struct Fate {
+struct OperationFaults {
   fabric::faults::Firing outcome;
   fabric::faults::Firing timing;
   fabric::faults::Firing placement;
@@ -46,4 +46,4 @@ struct Fate {
 
 }  // namespace drydock::sim
 
-#endif  // DRYDOCK_SIM_FAULTS_FATE_H_
+#endif  // DRYDOCK_SIM_FAULTS_OPERATION_FAULTS_H_

@@ -1,4 +1,4 @@
-#include "drydock/sim/faults/fate.h"
+#include "drydock/sim/faults/operation_faults.h"
 
 #include <cstdint>
 #include <optional>
@@ -7,7 +7,7 @@ namespace drydock::sim {
 
 using fabric::faults::Fault;
 
-bool Fate::Fails() const {
+bool OperationFaults::Fails() const {
   if (!outcome) return false;
   switch (outcome.fault()) {
     case Fault::kLostCompletion:
@@ -21,12 +21,12 @@ bool Fate::Fails() const {
   }
 }
 
-EfaStatus Fate::Status() const {
+EfaStatus OperationFaults::Status() const {
   const std::optional<std::int32_t> own = StatusOf(outcome.fault());
   return static_cast<EfaStatus>(own.has_value() ? *own : outcome.parameters().status);
 }
 
-CompletionVerdict Fate::Completion() const {
+CompletionVerdict OperationFaults::Completion() const {
   using When = CompletionVerdict::When;
   if (outcome && outcome.fault() == Fault::kLostCompletion) return {.when = When::kNever};
   if (!timing) return {};
