@@ -116,7 +116,7 @@ SeedResult Judge(const EndedRun& ended, const RunRecord& record) {
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<RecordedRun>> RecordedRun::Prepare(const RunSpec& spec) {
-  ASSIGN_OR_RETURN(auto record, sim::verbs::RunRecordFile::Create(spec.firings, spec.wild));
+  ASSIGN_OR_RETURN(auto record, sim::verbs::RunRecordFile::Create(spec.firings, spec.disturbed));
   int plan = -1;
   if (!spec.plan.rules.empty()) {
     ASSIGN_OR_RETURN(plan, FileOf(fabric::faults::FormatFaultPlan(spec.plan)));

@@ -59,14 +59,14 @@ json ToJson(const SeedResult& result) {
 json ToJson(const RunSize& size) {
   return {{"firings", size.firings},
           {"operations", size.operations},
-          {"not_calm", size.wild},
+          {"not_calm", size.disturbed},
           {"events", size.events}};
 }
 
 std::string SizeLine(const RunSize& size) {
   return absl::StrCat(FormatCount(size.firings, "firing"), ", ",
-                      FormatCount(size.operations, "operation"), " (", size.wild, " not calm), ",
-                      FormatCount(size.events, "event"));
+                      FormatCount(size.operations, "operation"), " (", size.disturbed,
+                      " not calm), ", FormatCount(size.events, "event"));
 }
 
 std::string Verdicts(const SweepRow& row) {

@@ -36,7 +36,7 @@ constexpr double kRow = 32;
 constexpr double kTextRow = 17;
 constexpr std::size_t kTextColumns = 118;
 constexpr absl::string_view kCalm = "#7b8794";
-constexpr absl::string_view kWild = "#c81e1e";
+constexpr absl::string_view kDisturbed = "#c81e1e";
 constexpr absl::string_view kLine = "#cbd2d9";
 
 // Words of `text` in lines of so many characters.
@@ -110,9 +110,10 @@ class Picture {
     for (auto& [time, row] : rows_) row = y += kRow;
   }
 
-  bool IsWild(std::uint64_t index) const {
-    return spec_.wild.has_value() &&
-           std::find(spec_.wild->begin(), spec_.wild->end(), index) != spec_.wild->end();
+  bool IsDisturbed(std::uint64_t index) const {
+    return spec_.disturbed.has_value() &&
+           std::find(spec_.disturbed->begin(), spec_.disturbed->end(), index) !=
+               spec_.disturbed->end();
   }
 
   // From where it is posted to where its last byte lands; without a head where it does not.
@@ -121,7 +122,7 @@ class Picture {
     const auto from = columns_.find(entry.from);
     if (from == columns_.end()) return;
     const auto to = columns_.find(entry.to);
-    const absl::string_view colour = IsWild(index) ? kWild : kCalm;
+    const absl::string_view colour = IsDisturbed(index) ? kDisturbed : kCalm;
     const std::string_view kind = fabric::Name(entry.kind);
     std::string label =
         absl::StrCat(std::string(kind), ", ", entry.bytes, entry.bytes == 1 ? " byte" : " bytes");
@@ -155,12 +156,12 @@ class Picture {
       if (absl::string_view(trace_.nics[nic].data()) == entry.nic.data()) x = column;
     }
     const double y = rows_[entry.time];
-    svg_.Line(x - 5, y - 5, x + 5, y + 5, kWild, 2);
-    svg_.Line(x - 5, y + 5, x + 5, y - 5, kWild, 2);
+    svg_.Line(x - 5, y - 5, x + 5, y + 5, kDisturbed, 2);
+    svg_.Line(x - 5, y + 5, x + 5, y - 5, kDisturbed, 2);
     const std::string_view name =
         fabric::faults::Describe(spec_.plan.rules[entry.id.rule].fault).name;
     svg_.Text(x - 10, y + 15, std::string(name), 160,
-              {.size_px = 11, .bold = true, .colour = kWild, .anchor = "end"});
+              {.size_px = 11, .bold = true, .colour = kDisturbed, .anchor = "end"});
   }
 
   const RunSpec& spec_;

@@ -80,18 +80,19 @@ TEST(WriteScenarioTest, OnACalmNetworkEvenTheWrongProtocolIsRight) {
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     RunSpec spec;
     spec.seed = seed;
-    spec.wild.emplace();
+    spec.disturbed.emplace();
     EXPECT_EQ(RunOnce(WriteLastScenario(), spec).verdict, Verdict::kCorrect) << "seed " << seed;
   }
 }
 
-TEST(WriteScenarioTest, WildOperationsAreAsTheyAlwaysAre) {
+TEST(WriteScenarioTest, DisturbedOperationsAreAsTheyAlwaysAre) {
   RunSpec spec;
   spec.seed = 7;
   const SeedResult always = RunOnce(WriteScenario(), spec);
-  spec.wild.emplace();
+  spec.disturbed.emplace();
   EXPECT_NE(RunOnce(WriteScenario(), spec).digest, always.digest);
-  for (std::uint64_t operation = 0; operation < 100; ++operation) spec.wild->push_back(operation);
+  for (std::uint64_t operation = 0; operation < 100; ++operation)
+    spec.disturbed->push_back(operation);
   EXPECT_EQ(RunOnce(WriteScenario(), spec).digest, always.digest);
 }
 

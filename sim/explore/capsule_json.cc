@@ -98,7 +98,7 @@ nlohmann::ordered_json ToJson(const Capsule& capsule) {
   if (!run.figures.empty()) object["figures"] = FormatFigures(run.figures);
   object["faults"] = nlohmann::ordered_json::parse(fabric::faults::FormatFaultPlan(run.plan));
   if (run.firings.has_value()) object["firings"] = FiringsOf(run.plan, *run.firings);
-  if (run.wild.has_value()) object["wild"] = FormatRanges(*run.wild);
+  if (run.disturbed.has_value()) object["disturbed"] = FormatRanges(*run.disturbed);
   object["build"] = {{"compiler", capsule.build.compiler}, {"mode", capsule.build.mode}};
   object["verdict"] = std::string(Name(capsule.result.verdict));
   object["text"] = capsule.result.text.substr(0, kMostText);
@@ -311,14 +311,16 @@ absl::StatusOr<std::vector<FiringId>> Resolve(const FaultPlan& plan, const Firin
 struct Optionals {
   std::uint64_t version = 0;
   std::optional<FiringNumbers> firings;
-  std::optional<std::vector<std::uint64_t>> wild;
+  std::optional<std::vector<std::uint64_t>> disturbed;
   std::optional<std::int64_t> heal_after_ns;
   std::int64_t limit_ns = 0;
   std::string strategy = "random";
 };
 
-JsonHandler IntoWild(std::optional<std::vector<std::uint64_t>>& target) {
+JsonHandler IntoDisturbed(std::optional<std::vector<std::uint64_t>>& target) {
   return [&target](const json& value, const JsonPlace& place) {
+    if (target.has_value())
+      return place.Refuse("is the old name of \"disturbed\", which is there, too");
     return IntoNumbers(target.emplace())(value, place);
   };
 }
@@ -349,7 +351,8 @@ JsonKeys KeysOf(Capsule& capsule, Optionals& rest) {
           {"figures", IntoFigures(capsule.run.figures)},
           {"faults", IntoPlan(capsule.run.plan)},
           {"firings", IntoFirings(rest.firings)},
-          {"wild", IntoWild(rest.wild)},
+          {"disturbed", IntoDisturbed(rest.disturbed)},
+          {"wild", IntoDisturbed(rest.disturbed)},  // its name in older capsules
           {"build", into_build},
           {"verdict", fabric::faults::IntoWord<Verdict>(capsule.result.verdict, VerdictFromName,
                                                         "which is no verdict")},
@@ -407,7 +410,7 @@ absl::StatusOr<Capsule> ParseCapsule(absl::string_view text) {
   if (rest.firings.has_value()) {
     ASSIGN_OR_RETURN(capsule.run.firings, Resolve(capsule.run.plan, *rest.firings));
   }
-  capsule.run.wild = std::move(rest.wild);
+  capsule.run.disturbed = std::move(rest.disturbed);
   capsule.run.limit = coro::Duration(rest.limit_ns);
   if (rest.heal_after_ns.has_value()) capsule.run.heal_after = coro::Duration(*rest.heal_after_ns);
   ASSIGN_OR_RETURN(capsule.run.strategy, ParseStrategy(rest.strategy));

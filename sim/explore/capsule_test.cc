@@ -18,6 +18,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "drydock/coro/event_loop.h"
 #include "drydock/coro/task.h"
 #include "drydock/coro/wait_list.h"
@@ -124,7 +125,7 @@ TEST(CapsuleTest, TextHoldsAllOfIt) {
   RunSpec spec = EveryWriteFails();
   spec.parameters["writes"] = 20;
   spec.heal_after = 3ms;
-  spec.wild = std::vector<std::uint64_t>{1, 2, 3, 9};
+  spec.disturbed = std::vector<std::uint64_t>{1, 2, 3, 9};
   Capsule written = CapsuleOf(scenario, spec);
   EXPECT_EQ(written.result.verdict, Verdict::kWrongData);
   written.result.check = std::string(500, 'c');  // a point's name has no limit
@@ -132,12 +133,27 @@ TEST(CapsuleTest, TextHoldsAllOfIt) {
   ASSERT_OK_AND_ASSIGN(const Capsule read, ParseCapsule(FormatCapsule(written)));
   EXPECT_EQ(FormatCapsule(read), FormatCapsule(written));
   EXPECT_EQ(read.run.plan, spec.plan);
-  EXPECT_EQ(read.run.wild, spec.wild);
+  EXPECT_EQ(read.run.disturbed, spec.disturbed);
   EXPECT_EQ(read.run.heal_after, spec.heal_after);
   EXPECT_EQ(read.run.parameters, spec.parameters);
   EXPECT_EQ(read.result, written.result);
   EXPECT_EQ(read.build, Build::This());
   EXPECT_THAT(read.last_events, SizeIs(RunTrace::kMostEvents));
+}
+
+TEST(CapsuleTest, AnOlderCapsuleIsRead) {
+  const WritesScenario scenario = Planted(3, 4);
+  RunSpec spec = EveryWriteFails();
+  spec.disturbed = std::vector<std::uint64_t>{1, 2, 3, 9};
+  const std::string text = FormatCapsule(CapsuleOf(scenario, spec));
+  const std::string older = absl::StrReplaceAll(text, {{"\"disturbed\":", "\"wild\":"}});
+  ASSERT_NE(older, text);
+  ASSERT_OK_AND_ASSIGN(const Capsule read, ParseCapsule(older));
+  EXPECT_EQ(read.run.disturbed, spec.disturbed);
+  const std::string both =
+      absl::StrReplaceAll(text, {{"\"disturbed\":", "\"wild\": \"1\", \"disturbed\":"}});
+  EXPECT_THAT(ParseCapsule(both), StatusIs(absl::StatusCode::kInvalidArgument,
+                                           HasSubstr("the old name of \"disturbed\"")));
 }
 
 TEST(CapsuleTest, LongRunsHaveSmallCapsules) {
@@ -202,7 +218,7 @@ TEST(CapsuleTest, MistakesAreNamed) {
       {"firings", {{"late", "2,1"}}, "'1'"},
       {"firings", {{"late", "1-99999999999"}}, "more than"},
       {"firings", {{"late", "-4"}}, "'-4'"},
-      {"wild", "1,,2", "wild"},
+      {"disturbed", "1,,2", "disturbed"},
       {"verdict", "maybe", "maybe"},
       {"digest", "12", "32 hexadecimal digits"},
       {"digest", std::string(32, 'g'), "32 hexadecimal digits"},
@@ -267,7 +283,7 @@ Capsule CapsuleOfProgram() {
   program.sysfs = true;
   program.files = {{"libc.so.6", "0123456789abcdef"}, {"program", ""}};
   RunSpec spec = EveryWriteFails();
-  spec.wild = std::vector<std::uint64_t>{7};
+  spec.disturbed = std::vector<std::uint64_t>{7};
   TracedRun run{{}, NewTrace()};
   run.result.verdict = Verdict::kCrash;
   run.result.text = "ended with exit status 3";
@@ -282,7 +298,7 @@ TEST(CapsuleTest, OfAProgramHoldsItsWords) {
   EXPECT_EQ(read.program, written.program);
   EXPECT_EQ(read.scenario, "");
   EXPECT_EQ(read.profile, "p5");
-  EXPECT_EQ(read.run.wild, written.run.wild);
+  EXPECT_EQ(read.run.disturbed, written.run.disturbed);
   EXPECT_EQ(FormatCapsule(read), FormatCapsule(written));
   EXPECT_THAT(CheckProgramCapsule(read), IsOk());
   EXPECT_THAT(CheckCapsule(read, Planted(3, 4)),
@@ -488,7 +504,7 @@ TEST(ShrinkTest, TwoOfThreeHundredFaultsAreLeft) {
   EXPECT_EQ(report.capsule.run.plan.rules[0].name, "every write");
   EXPECT_EQ(report.capsule.run.parameters.at("writes"), 263u);
   EXPECT_EQ(report.capsule.run.parameters.at("bytes"), 8u);
-  EXPECT_THAT(report.capsule.run.wild, Optional(IsEmpty()));
+  EXPECT_THAT(report.capsule.run.disturbed, Optional(IsEmpty()));
   EXPECT_LT(report.runs, 250u);
   const std::string story = absl::StrJoin(report.story, "\n");
   EXPECT_THAT(story, HasSubstr("the fault remote_abort (every write) hits a write of 8 bytes"));

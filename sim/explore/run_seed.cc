@@ -170,7 +170,7 @@ SeedResult RunOnce(const Scenario& scenario, const RunSpec& spec, RunObserver* o
   const auto found = FindProfile({profile.data(), profile.size()});
   DD_CHECK(found.ok(), "the scenario's profile exists");
   const std::vector<fabric::faults::FiringId> firings = Sorted(spec.firings);
-  const std::vector<std::uint64_t> wild = Sorted(spec.wild);
+  const std::vector<std::uint64_t> disturbed = Sorted(spec.disturbed);
   const std::shared_ptr<FaultEngine> engine = EngineOf(spec);
   if (spec.firings.has_value()) engine->Restrict(firings);
   const std::unique_ptr<Scheduler> scheduler = SchedulerOf(spec);
@@ -185,7 +185,8 @@ SeedResult RunOnce(const Scenario& scenario, const RunSpec& spec, RunObserver* o
     engine->HealAt(trial.world().timeline().backstage(),
                    coro::After(trial.world().Now(), *spec.heal_after));
   }
-  if (spec.wild.has_value()) trial.world().wire().UseUndisturbed(Undisturbed::AllBut(wild));
+  if (spec.disturbed.has_value())
+    trial.world().wire().UseUndisturbed(Undisturbed::AllBut(disturbed));
   if (observer != nullptr) {
     observer->Begin(trial.world(), *engine);
     trial.set_wrapper([&](std::unique_ptr<fabric::Fabric> fabric) {

@@ -48,7 +48,7 @@ struct RunSpec {
   std::optional<std::vector<fabric::faults::FiringId>> firings;
   // The operations, by their sequence, that are not calm (sim/network/undisturbed.h); absent: all
   // of them.
-  std::optional<std::vector<std::uint64_t>> wild;
+  std::optional<std::vector<std::uint64_t>> disturbed;
 };
 
 // The run of a seed under `plans`.

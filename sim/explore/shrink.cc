@@ -20,7 +20,7 @@ RunSize SizeOf(const RunSpec& spec, const RunTrace& trace) {
   RunSize size;
   size.firings = trace.firing_count;
   size.operations = trace.operation_count;
-  size.wild = spec.wild.has_value() ? spec.wild->size() : trace.operation_count;
+  size.disturbed = spec.disturbed.has_value() ? spec.disturbed->size() : trace.operation_count;
   size.events = trace.event_count;
   return size;
 }
@@ -84,7 +84,7 @@ class Shrinker {
     run_ = *std::move(run);
     const RunSize size = SizeOf(best_, *run_.trace);
     options_.progress(absl::StrCat(runs_, " runs: ", size.firings, " firings, ", size.operations,
-                                   " operations, ", size.wild, " of them not calm"));
+                                   " operations, ", size.disturbed, " of them not calm"));
     return true;
   }
 
@@ -117,7 +117,7 @@ class Shrinker {
   }
 
   bool ShrinkWild() {
-    const bool was_all = !best_.wild.has_value();
+    const bool was_all = !best_.disturbed.has_value();
     std::vector<std::uint64_t> all;
     if (was_all) {
       // Those beyond are calm in every attempt.
@@ -125,10 +125,10 @@ class Shrinker {
       all.resize(std::min(run_.trace->operation_count, kMostListed));
       std::iota(all.begin(), all.end(), std::uint64_t{0});
     } else {
-      all = *best_.wild;
+      all = *best_.disturbed;
     }
-    Reduce(all, &RunSpec::wild);
-    return best_.wild.has_value() && (was_all || best_.wild->size() < all.size());
+    Reduce(all, &RunSpec::disturbed);
+    return best_.disturbed.has_value() && (was_all || best_.disturbed->size() < all.size());
   }
 
   bool ShrinkParameters() {
@@ -157,13 +157,13 @@ class Shrinker {
     return failing < before;
   }
 
-  // The operations have other numbers then: as a last resort all of them are wild again.
+  // The operations have other numbers then: as a last resort all of them are disturbed again.
   bool TryParameter(const Parameter& parameter, std::uint64_t value) {
     RunSpec spec = best_;
     spec.parameters[std::string(parameter.name)] = value;
     if (Try(spec)) return true;
-    if (!spec.wild.has_value()) return false;
-    spec.wild.reset();
+    if (!spec.disturbed.has_value()) return false;
+    spec.disturbed.reset();
     return Try(spec);
   }
 

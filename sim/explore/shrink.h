@@ -33,7 +33,7 @@ struct ShrinkOptions {
 struct RunSize {
   std::uint64_t firings = 0;
   std::uint64_t operations = 0;
-  std::uint64_t wild = 0;  // operations that are not calm
+  std::uint64_t disturbed = 0;  // operations that are not calm
   std::uint64_t events = 0;
 };
 

@@ -76,8 +76,8 @@ class Narrator {
     return text + ")";
   }
 
-  // How a wild operation stands among those that go the same way.
-  std::string WildSentence(std::size_t index) const {
+  // How a disturbed operation stands among those that go the same way.
+  std::string DisturbedSentence(std::size_t index) const {
     const OperationEntry& entry = trace_.operations[index];
     std::string text = NameOf(index);
     const std::size_t first = FirstOvertaking(index);
@@ -181,9 +181,9 @@ void TellFirings(const Narrator& narrator, const RunTrace& trace, std::vector<st
   }
 }
 
-void TellWild(const Narrator& narrator, const RunSpec& spec, const RunTrace& trace,
-              std::vector<std::string>& story) {
-  if (!spec.wild.has_value()) {
+void TellDisturbed(const Narrator& narrator, const RunSpec& spec, const RunTrace& trace,
+                   std::vector<std::string>& story) {
+  if (!spec.disturbed.has_value()) {
     if (trace.operation_count == 0) return;
     story.push_back(
         absl::StrCat("its ", trace.operation_count,
@@ -193,10 +193,10 @@ void TellWild(const Narrator& narrator, const RunSpec& spec, const RunTrace& tra
     return;
   }
   std::size_t told = 0;
-  for (const std::uint64_t index : *spec.wild) {
+  for (const std::uint64_t index : *spec.disturbed) {
     if (index >= narrator.known()) continue;
     if (told++ < kMostSentences) {
-      story.push_back(narrator.WildSentence(static_cast<std::size_t>(index)));
+      story.push_back(narrator.DisturbedSentence(static_cast<std::size_t>(index)));
     }
   }
   if (told > kMostSentences) {
@@ -247,7 +247,7 @@ std::vector<std::string> TellStory(const Subject& subject, const RunSpec& spec,
   story.push_back(heading);
   const Narrator narrator(spec, trace);
   TellFirings(narrator, trace, story);
-  TellWild(narrator, spec, trace, story);
+  TellDisturbed(narrator, spec, trace, story);
   std::string end = Text(Name(run.result.verdict));
   if (!run.result.text.empty()) absl::StrAppend(&end, ": ", run.result.text);
   story.push_back(end);

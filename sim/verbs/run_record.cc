@@ -91,7 +91,7 @@ void CopyKnown(const RunRecord& from, RunRecord& to) {
   copy(from, from.firings);
   copy(from.is_open, from.trace.firings);
   CopyKnown(from.firings, to.firing_count, to.firings);
-  CopyKnown(from.wild, to.wild_count, to.wild);
+  CopyKnown(from.disturbed, to.disturbed_count, to.disturbed);
   CopyKnown(from.trace.firings, to.trace.firing_count, to.trace.firings);
   CopyKnown(from.trace.operations, to.trace.operation_count, to.trace.operations);
 }
@@ -112,7 +112,7 @@ bool IsWord(const std::string& text) {
 
 absl::StatusOr<std::unique_ptr<RunRecordFile>> RunRecordFile::Create(
     const std::optional<std::vector<fabric::faults::FiringId>>& firings,
-    const std::optional<std::vector<std::uint64_t>>& wild) {
+    const std::optional<std::vector<std::uint64_t>>& disturbed) {
   const int file = memfd_create("drydock-run", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   void* memory = MAP_FAILED;
   // A program that made it shorter would end the process that reads it.
@@ -130,8 +130,8 @@ absl::StatusOr<std::unique_ptr<RunRecordFile>> RunRecordFile::Create(
   std::unique_ptr<RunRecordFile> made(new RunRecordFile(file, record));
   absl::Status status =
       Fill("firings", firings, record->restricts_firings, record->firing_count, record->firings);
-  status.Update(Fill("operations that are not calm", wild, record->restricts_wild,
-                     record->wild_count, record->wild));
+  status.Update(Fill("operations that are not calm", disturbed, record->restricts_disturbed,
+                     record->disturbed_count, record->disturbed));
   if (!status.ok()) return status;
   return made;
 }

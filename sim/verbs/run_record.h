@@ -43,12 +43,12 @@ struct RunRecord {
   static constexpr std::size_t kMostLibraries = 128;
 
   // --- Restrictions: numbers count on over all worlds of the process, and are sorted ---
-  bool restricts_firings;  // to those that are listed
-  bool restricts_wild;     // the operations that are not calm
+  bool restricts_firings;    // to those that are listed
+  bool restricts_disturbed;  // the operations that are not calm
   std::uint64_t firing_count;
-  std::uint64_t wild_count;
+  std::uint64_t disturbed_count;
   std::array<fabric::faults::FiringId, RunTrace::kMostFirings> firings;
-  std::array<std::uint64_t, RunTrace::kMostOperations> wild;
+  std::array<std::uint64_t, RunTrace::kMostOperations> disturbed;
 
   // --- Results: of the process's last program that has opened it ---
   bool is_open;
@@ -69,7 +69,7 @@ class RunRecordFile {
   // kInvalidArgument: more firings or operations than fit. kUnavailable: no memory, no descriptor.
   static absl::StatusOr<std::unique_ptr<RunRecordFile>> Create(
       const std::optional<std::vector<fabric::faults::FiringId>>& firings,
-      const std::optional<std::vector<std::uint64_t>>& wild);
+      const std::optional<std::vector<std::uint64_t>>& disturbed);
   ~RunRecordFile();
   RunRecordFile(const RunRecordFile&) = delete;
   RunRecordFile& operator=(const RunRecordFile&) = delete;

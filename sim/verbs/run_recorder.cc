@@ -104,9 +104,9 @@ void RunRecorder::Begin(World& world, fabric::faults::FaultEngine* faults, coro:
   if (record_.restricts_firings && faults != nullptr) {
     faults->Restrict(Listed(record_.firings, record_.firing_count), tracer_.eligible_before());
   }
-  if (record_.restricts_wild) {
-    world.wire().UseUndisturbed(
-        Undisturbed::AllBut(Listed(record_.wild, record_.wild_count), tracer_.operations_before()));
+  if (record_.restricts_disturbed) {
+    world.wire().UseUndisturbed(Undisturbed::AllBut(
+        Listed(record_.disturbed, record_.disturbed_count), tracer_.operations_before()));
   }
   tracer_.Begin(world, faults, began);
 }

@@ -182,7 +182,7 @@ changed 'del capsule["program"]'; refused_file "of a scenario or of a program"
 changed 'del capsule["program"]; capsule["scenario"] = "write"'; refused_file "explore runs it"
 changed 'capsule["program"]["words"] = ["\033[2Jecho"]'; run --replay=bad.capsule
 [ "$status" = 2 ] && ! grep -q $'\033' said.txt || fail "the terminal's language: $status"
-changed 'capsule["wild"] = "0-70000"'; run --replay=bad.capsule
+changed 'capsule["disturbed"] = "0-70000"'; run --replay=bad.capsule
 [ "$status" = 2 ] && grep -qF 'at most 65536' said.txt || fail "too many operations: $status"
 refused "the capsule says how" --nics=1 --replay="$wrong"
 refused "--out=nowhere/x: cannot be written" --shrink="$wrong" --out=nowhere/x
@@ -219,7 +219,7 @@ again "$wrong"
 first=$(room)
 [ "$(wc -l <<<"$first")" = 12 ] || fail "no room"
 for last in 1 40 3000 60000; do
-  changed "capsule['firings'] = {'lost': '1-$last'}; capsule['wild'] = '0-$last'"
+  changed "capsule['firings'] = {'lost': '1-$last'}; capsule['disturbed'] = '0-$last'"
   again bad.capsule
   [ "$(room)" = "$first" ] || fail "another place with a list of $last; it was $first"
 done
