@@ -1,13 +1,16 @@
 #include "drydock/testing/two_processes/other_process.h"
 
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <climits>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -52,6 +55,17 @@ void DieWithParent(pid_t parent) {
   if (getppid() != parent) _exit(3);
 }
 
+// To the namespaces of another process, which are another computer's. Our folder there is the same.
+void MoveToComputer(const char* process) {
+  char folder[PATH_MAX];
+  const int computer = static_cast<int>(syscall(SYS_pidfd_open, std::atoi(process), 0));
+  if (getcwd(folder, sizeof folder) == nullptr || computer < 0 ||
+      setns(computer, CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWUTS) != 0 || chdir(folder) != 0) {
+    Die(std::strerror(errno));
+  }
+  close(computer);
+}
+
 }  // namespace
 
 OtherProcess& OtherProcess::Get() {
@@ -75,6 +89,8 @@ OtherProcess::OtherProcess()
   close(ends[fork_server == 0 ? 0 : 1]);
   if (fork_server == 0) {
     DieWithParent(self);
+    const char* computer = std::getenv("DRYDOCK_OTHER_COMPUTER");
+    if (computer != nullptr) MoveToComputer(computer);
     ForkProcesses();
   }
 }

@@ -8,7 +8,8 @@
 //
 // Both are forks of one program, so a call is a lambda: its code is at the same address in both,
 // and what it captures and returns are bytes that are copied. What is more than bytes goes through
-// shared(): memory that both have at the same address.
+// shared(): memory that both have at the same address. With DRYDOCK_OTHER_COMPUTER=PID the other one
+// lives in the namespaces of that process: network, mounts and host name.
 
 #ifndef DRYDOCK_TESTING_TWO_PROCESSES_OTHER_PROCESS_H_
 #define DRYDOCK_TESTING_TWO_PROCESSES_OTHER_PROCESS_H_
