@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Ranks that srun and mpirun start find each other: alltoall, batch and write on 2 nodes of a Slurm that this starts, and by
-# Open MPI; over tcp, and over simulated EFA. What is not installed is skipped, with a word. Arguments: slurm.sh, efa-run, alltoall, batch, write.
+# Open MPI; over tcp, and over simulated EFA. Tasks of an array of that Slurm share an exploration. What is not installed is skipped,
+# with a word. Arguments: slurm.sh, efa-run, alltoall, batch, write, explore.
 set -euo pipefail
-slurm=$PWD/$1 efa_run=$PWD/$2 alltoall=$PWD/$3 batch=$PWD/$4 write=$PWD/$5
+slurm=$PWD/$1 efa_run=$PWD/$2 alltoall=$PWD/$3 batch=$PWD/$4 write=$PWD/$5 explore=$PWD/$6
 unset BUILD_WORKING_DIRECTORY
 work=$(mktemp -d "${TEST_TMPDIR:-/tmp}/launchers-XXXXXX")
 trap 'rm -rf "$work"' EXIT
@@ -86,13 +87,55 @@ under_slurm() {
     srun --quiet --mpi=none --nodes=2 --ntasks=3 "$alltoall" "${small[@]}" "127.0.0.1:$((30000 + RANDOM % 2000))"
 }
 
-if [ "${6:-}" = inside ]; then
+# tasks STATUS FOLDER ARGUMENT...: sbatch starts an array with these arguments, whose results go to the folder.
+tasks() { expect "sbatch ${*:3}" "$1" 0 "error" sbatch --quiet --wait "${@:3}" "$work/sweep.sbatch" "$2"; }
+
+# reports_the_same FOLDER: what the tasks have found is what one process finds, byte for byte.
+reports_the_same() {
+  local form
+  for form in --json --nojson; do
+    "$explore" merge "$form" "$1" >"$1.report" 2>"$work/out.log" || fail "merge of $1 ended with $?"
+    "$explore" merge "$form" "$work/alone" >"$work/alone.report" 2>"$work/out.log" || fail "merge of one shard ended with $?"
+    cmp "$work/alone.report" "$1.report" || fail "the report of $1 is another one"
+  done
+  grep -q '^4000 seeds, ' "$1.report" || fail "not 4000 seeds"
+}
+
+# As docs/sweeps.md has it, with tasks that are lost.
+arrays_of_slurm() {
+  local sweep=("$explore" --scenario=ping-pong --seeds=4000) status=0
+  "${sweep[@]}" --shard=0/1 --results="$work/alone" >"$work/out.log" 2>&1 || fail "one shard ended with $?"
+  cat >"$work/sweep.sbatch" <<END
+#!/bin/bash
+#SBATCH --ntasks=1 --cpus-per-task=8 --requeue --open-mode=append --output=$work/task-%a.log
+echo "\$SLURMD_NODENAME" >>$work/nodes
+sweep=(${sweep[*]@Q} --results="\$1")
+[ "\$SLURM_ARRAY_TASK_ID" != "\$KILLED" ] || { srun --quiet timeout --signal=KILL 0.3 "\${sweep[@]}"; exit 1; }
+srun --quiet "\${sweep[@]}"
+END
+  # Slurm says how many they are, and with which number they begin.
+  tasks 0 "$work/parts" --array=3-9:2
+  [ "$(find "$work/parts" -name 'ping-pong-0000?-of-00004.results' | wc -l)" = 4 ] || fail "not 4 files"
+  [ "$(sort -u "$work/nodes" | wc -l)" = 2 ] || fail "not on 2 nodes"
+  reports_the_same "$work/parts"
+  # One is killed as it runs, another one never begins: they are submitted again, alone.
+  export DRYDOCK_SHARDS=4
+  KILLED=1 tasks 1 "$work/lost" --array=0,1,3
+  status=0
+  "$explore" merge "$work/lost" >"$work/out.log" 2>&1 || status=$?
+  [ $status = 1 ] && grep -qF -- "--partial reports what is there" "$work/out.log" || fail "merge of what is not whole ended with $status"
+  tasks 0 "$work/lost" --array=1,2
+  reports_the_same "$work/lost"
+}
+
+if [ "${7:-}" = inside ]; then
   under_slurm
+  arrays_of_slurm
   exit
 fi
 
 status=0
-"$slurm" 2 "$0" "$1" "$2" "$3" "$4" "$5" inside || status=$?
+"$slurm" 2 "$0" "$1" "$2" "$3" "$4" "$5" "$6" inside || status=$?
 case $status in
   0) ;;
   77) echo "skipped: Slurm is not installed (munge, slurmctld, slurmd, slurm-client)" ;;
