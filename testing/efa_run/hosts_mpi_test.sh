@@ -8,7 +8,8 @@ if [ "$1" != inside ]; then
   can_make_computers || { echo "skipped: no namespaces of users and networks, or no bridges, can be made here"; exit 0; }
   mpirun=$(command -v mpirun.openmpi || command -v mpirun) || { echo "skipped: Open MPI is not installed (openmpi-bin)"; exit 0; }
   "$mpirun" --version 2>/dev/null | grep -qE '\((Open MPI|OpenRTE)\) 4\.' || { echo "skipped: $mpirun is not of Open MPI 4"; exit 0; }
-  become_their_root "$0" inside "$mpirun" "$PWD/$1" "$PWD/$2" ${3:+"$PWD/$3"}
+  # By its name: of a path it takes the folder two levels up for its own, which of /bin is none.
+  become_their_root "$0" inside "$(basename "$mpirun")" "$PWD/$1" "$PWD/$2" ${3:+"$PWD/$3"}
 fi
 mpirun=$2 efa_run=$3 source=$4 alltoall=${5:-}
 unset BUILD_WORKING_DIRECTORY
