@@ -130,18 +130,24 @@ RecordedRun::~RecordedRun() {
 
 sim::verbs::Process RecordedRun::ProcessOf(const std::shared_ptr<RecordedRun>& run,
                                            const Request& request) {
-  const std::string plan = run->plan_ < 0 ? "" : sim::verbs::PathOfDescriptor(run->plan_);
-  const std::string record = run->record_->path();  // of this process
-  return [run, plan, record, &request] {
-    Request own = request;
-    own.settings.seed = run->spec_.seed;
-    own.settings.faults = plan;
-    setenv(sim::verbs::kSeedVariable, absl::StrCat(own.settings.seed).c_str(), 1);
-    SetOrUnset(sim::verbs::kFaultsVariable, own.settings.faults);
-    setenv(sim::verbs::kRecordVariable, record.c_str(), 1);
-    Say(Start(own).message());
+  return [run, &request] {
+    Say(run->Become(request).message());
     return 2;
   };
+}
+
+absl::Status RecordedRun::Become(const Request& request) const {
+  Request own = request;
+  own.settings.seed = spec_.seed;
+  own.settings.faults.clear();
+  if (plan_ >= 0) {
+    ASSIGN_OR_RETURN(own.settings.faults, sim::verbs::KeptThroughExec(plan_));
+  }
+  ASSIGN_OR_RETURN(const std::string record, record_->KeptThroughExec());
+  setenv(sim::verbs::kSeedVariable, absl::StrCat(own.settings.seed).c_str(), 1);
+  SetOrUnset(sim::verbs::kFaultsVariable, own.settings.faults);
+  setenv(sim::verbs::kRecordVariable, record.c_str(), 1);
+  return Start(own);
 }
 
 TracedRun RecordedRun::ResultOf(const std::shared_ptr<RecordedRun>& run, const EndedRun& ended) {

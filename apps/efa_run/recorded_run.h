@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "drydock/apps/efa_run/request.h"
 #include "drydock/sim/explore/run_seed.h"
@@ -47,6 +48,8 @@ class RecordedRun {
   RecordedRun(const sim::explore::RunSpec& spec, std::unique_ptr<sim::verbs::RunRecordFile> record,
               int plan)
       : spec_(spec), record_(std::move(record)), plan_(plan) {}
+  // Returns where it does not.
+  absl::Status Become(const Request& request) const;
   const sim::verbs::RunRecord& Read() const { return record_->Read(spec_.plan.rules.size()); }
 
   const sim::explore::RunSpec spec_;

@@ -141,7 +141,9 @@ RunRecordFile::~RunRecordFile() {
   close(file_);
 }
 
-std::string RunRecordFile::path() const { return PathOfDescriptor(file_); }
+absl::StatusOr<std::string> RunRecordFile::KeptThroughExec() const {
+  return verbs::KeptThroughExec(file_);
+}
 
 const RunRecord& RunRecordFile::Read(std::size_t rules) {
   if (read_.data() != nullptr) return read_[0];
@@ -159,13 +161,18 @@ const RunRecord& RunRecordFile::Read(std::size_t rules) {
   return record;
 }
 
-std::string PathOfDescriptor(int descriptor) {
+absl::StatusOr<std::string> KeptThroughExec(int descriptor) {
+  constexpr int kOutOfTheirWay = 100;  // the limit on open files may be below that
+  int kept = fcntl(descriptor, F_DUPFD, kOutOfTheirWay);
+  if (kept < 0) kept = fcntl(descriptor, F_DUPFD, 3);
+  if (kept < 0) {
+    return absl::UnavailableError(
+        absl::StrCat("a descriptor for the record of a run: ", std::strerror(errno)));
+  }
   constexpr std::size_t kBytes = 40;
-  const std::string process = absl::StrCat("/", getpid());
-  const std::string file = absl::StrCat("/fd/", descriptor);
+  const std::string file = absl::StrCat("/self/fd/", kept);
   // Slashes in a row are one.
-  return absl::StrCat("/proc", std::string(kBytes - process.size() - file.size(), '/'), process,
-                      file);
+  return absl::StrCat("/proc", std::string(kBytes - file.size(), '/'), file);
 }
 
 }  // namespace drydock::sim::verbs

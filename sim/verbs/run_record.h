@@ -74,9 +74,8 @@ class RunRecordFile {
   RunRecordFile(const RunRecordFile&) = delete;
   RunRecordFile& operator=(const RunRecordFile&) = delete;
 
-  // The path by which another process opens it while this one lives; all such paths are equally
-  // long.
-  std::string path() const;
+  // See KeptThroughExec.
+  absl::StatusOr<std::string> KeptThroughExec() const;
   // As it is at the first call, when the process is over: one that it has left behind may go on
   // writing. The program may have written anywhere: a trace that makes no sense is empty, and a
   // check that is no word is none. `rules`: how many its plan has.
@@ -90,9 +89,13 @@ class RunRecordFile {
   ZeroedArray<RunRecord> read_;  // one, if it was read
 };
 
-// Path of an open descriptor of this process, for other processes while it lives. All have one
-// length: a path is memory in a program that is to find its own at the same place in every run.
-std::string PathOfDescriptor(int descriptor);
+// In the process that is to become a program: leaves it a copy of an open descriptor, and returns
+// the path by which it opens that. A path in the starter's /proc would take the right to trace the
+// starter, which no program in a user namespace of its own has. All paths have one length: a path is
+// memory in a program that is to find its own at the same place in every run.
+//
+// kUnavailable: no descriptor is free.
+absl::StatusOr<std::string> KeptThroughExec(int descriptor);
 
 }  // namespace drydock::sim::verbs
 

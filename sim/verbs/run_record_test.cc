@@ -10,6 +10,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -18,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "drydock/fabric/faults/engine.h"
 #include "drydock/sim/world/run_trace.h"
 #include "gmock/gmock.h"
@@ -41,7 +43,8 @@ std::unique_ptr<RunRecordFile> MakeRecord(
 // As the program's process does.
 class Mapped {
  public:
-  explicit Mapped(const RunRecordFile& file) : file_(open(file.path().c_str(), O_RDWR)) {
+  explicit Mapped(const RunRecordFile& file)
+      : file_(open(file.KeptThroughExec().value_or("none is free").c_str(), O_RDWR)) {
     memory_ = mmap(nullptr, sizeof(RunRecord), PROT_READ | PROT_WRITE, MAP_SHARED, file_, 0);
     EXPECT_NE(memory_, MAP_FAILED);
   }
@@ -165,6 +168,21 @@ TEST(RunRecordTest, WhatIsWrittenAfterItWasReadIsNotSeen) {
     EXPECT_EQ(record.check.Get(), "buffer-race");
     EXPECT_EQ(&file->Read(kRules), &record);
   }
+}
+
+// So may a program in a user namespace of its own, which may not look into our /proc.
+TEST(RunRecordTest, AProgramOpensItByItsOwnDescriptors) {
+  const auto file = MakeRecord();
+  std::string first;
+  for (int run = 0; run < 12; ++run) {
+    const absl::StatusOr<std::string> path = file->KeptThroughExec();
+    ASSERT_TRUE(path.ok()) << path.status();
+    if (run == 0) first = *path;
+    EXPECT_EQ(path->size(), first.size());
+    const std::string command = "printf '\\001' 1<>" + *path;
+    EXPECT_EQ(std::system(command.c_str()), 0) << *path;
+  }
+  EXPECT_TRUE(file->Read(kRules).restricts_firings);  // its first byte
 }
 
 TEST(RunRecordTest, NobodyMakesItShorter) {
