@@ -58,8 +58,9 @@ constexpr char kMoreHelp[] = R"(
   --findings-file=FILE  writes those of each process to FILE, in JSON, its process number before the extension, when it ends
   --topology       hwloc shows the program the profile's machine instead of this one (HWLOC_XMLFILE): for plugins that
                    choose NICs by it; not for mpirun, which then finds none of its processors
-  --sysfs          /sys itself shows the program, and all that it starts, the machine's NICs and its type, and no other RDMA
-                   device: for plugins that read it; takes CAP_SYS_ADMIN, or user namespaces that this user may have
+  --sysfs          /sys itself shows the program, and all that it starts, the machine's NICs and its type, and no others in
+                   class/infiniband and class/infiniband_verbs: for plugins that read it; takes CAP_SYS_ADMIN, or user
+                   namespaces that this user may have
   --virtual        the program lives in virtual time: its clock follows the simulated network, its waits take no time, and a
                    run is one function of its seed; for programs of one process and one thread, others are refused
   --digest         the same, and says at the end what the run came to: one line of 32 hexadecimal digits

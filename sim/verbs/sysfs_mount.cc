@@ -318,7 +318,12 @@ absl::Status TakeMountNamespace() {
     RETURN_IF_ERROR(Tell("/proc/self/gid_map", group));
   }
   // Not private: a home that autofs mounts on demand is mounted outside.
-  if (mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0) return NoNamespace("mount");
+  if (mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0) {
+    const int error = errno;
+    return Unavailable(error == EINVAL ? "mount of / as a slave (in a chroot / is no mount point)"
+                                       : "mount of / as a slave",
+                       error);
+  }
   return absl::OkStatus();
 }
 

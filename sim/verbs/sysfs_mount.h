@@ -19,9 +19,12 @@ absl::Status TakeMountNamespace();
 
 // Shows what is below `tree` at the same places below `sysfs`, which is /sys but for tests. Where
 // both have a name, the tree's wins. Nothing real is left in class/infiniband and
-// class/infiniband_verbs, because the machine has no other NICs, nor in a PCI function at an
-// address of the tree's. Everything else stays as it is, with what is mounted below it. What comes
-// from the tree is copied, and nobody can change it. Files at the top of the tree are not shown.
+// class/infiniband_verbs, because the machine has no other NICs, nor in the folder of a PCI
+// function of the tree's: links of other classes into a real one there (class/net/eth0 of a device
+// at 0000:00:06.0) lead nowhere. A real function of the same address elsewhere below devices/,
+// behind a bridge, stays there, but bus/pci/devices/ADDRESS is the tree's. Everything else stays as
+// it is, with what is mounted below it. What comes from the tree is copied, and nobody can change
+// it. Files at the top of the tree are not shown.
 //
 // Needs TakeMountNamespace, and one bind mount for each file or folder that stays beside something
 // that is new. kUnavailable: names the place. Some of it may be mounted then.

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <sys/mount.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
@@ -151,6 +152,20 @@ class SysfsMountTest : public testing::Test {
     const absl::Status laid = LayOverSysfs(tree(), sysfs());
     ASSERT_TRUE(laid.ok()) << laid;
   }
+  // Root in a mount namespace of its own becomes one to whom the folder belongs, if it may.
+  void BecomeAnother() {
+    constexpr id_t kAnother = 12345;
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(folder_)) {
+      if (lchown(entry.path().c_str(), kAnother, kAnother) != 0) return;
+    }
+    ASSERT_EQ(chown(folder_.c_str(), kAnother, kAnother), 0) << errno;
+    // The folders above may be root's alone.
+    ASSERT_EQ(mount(folder_.c_str(), "/tmp", nullptr, MS_BIND, nullptr), 0) << errno;
+    folder_ = "/tmp";
+    ASSERT_EQ(setresgid(kAnother, kAnother, kAnother), 0) << errno;
+    ASSERT_EQ(setresuid(kAnother, kAnother, kAnother), 0) << errno;
+    ASSERT_EQ(prctl(PR_SET_DUMPABLE, 1), 0) << errno;  // as after exec: its files in /proc are its
+  }
   void ExpectOurs() const { ExpectOurs(sysfs()); }
   // Paths and contents as aws-ofi-nccl and NIXL take them.
   void ExpectOurs(const fs::path& root) const {
@@ -214,6 +229,7 @@ TEST_F(SysfsMountTest, ARealFunctionAtTheAddressOfANicIsNotSeen) {
   Write(sysfs() / bridge / address / "vendor", "0x144d");
   Write(sysfs() / bridge / address / "nvme/nvme0/model", "a disk");
   Link(sysfs() / "bus/pci/devices" / address, "../../../" + bridge + "/" + address);
+  Link(sysfs() / "class/nvme/nvme0", "../../" + bridge + "/" + address + "/nvme/nvme0");
   Write(sysfs() / bridge / "0000:4f:1f.0/vendor", "0x10de");
   Write(sysfs() / bridge / "pci_bus/0000:4f/rescan", "0");
   WithOwnMounts([&] {
@@ -221,8 +237,25 @@ TEST_F(SysfsMountTest, ARealFunctionAtTheAddressOfANicIsNotSeen) {
     ExpectOurs();
     EXPECT_EQ(FirstLine(sysfs() / "bus/pci/devices" / address / "vendor"), "0x1d0f");
     EXPECT_FALSE(fs::exists(sysfs() / "bus/pci/devices" / address / "nvme"));
+    EXPECT_FALSE(fs::exists(sysfs() / "class/nvme/nvme0"));
     EXPECT_EQ(FirstLine(sysfs() / "class/pci_bus/0000:4f/../../0000:4f:1f.0/vendor"), "0x10de");
     EXPECT_EQ(FirstLine(sysfs() / "class/pci_bus/0000:4f/rescan"), "0");
+  });
+}
+
+TEST_F(SysfsMountTest, ARealFunctionBehindABridgeStaysThereOnly) {
+  const std::string address = profile_.nics[0].pci_address;
+  const std::string device = "devices/pci0000:00/0000:00:1c.0/" + address;
+  Write(sysfs() / device / "vendor", "0x144d");
+  Write(sysfs() / device / "nvme/nvme0/model", "a disk");
+  Link(sysfs() / "class/nvme/nvme0", "../../" + device + "/nvme/nvme0");
+  Link(sysfs() / "bus/pci/devices" / address, "../../../" + device);
+  WithOwnMounts([&] {
+    Lay();
+    ExpectOurs();
+    EXPECT_EQ(FirstLine(sysfs() / "bus/pci/devices" / address / "vendor"), "0x1d0f");
+    EXPECT_EQ(FirstLine(sysfs() / device / "vendor"), "0x144d");
+    EXPECT_EQ(FirstLine(sysfs() / "class/nvme/nvme0/model"), "a disk");
   });
 }
 
@@ -291,15 +324,25 @@ TEST_F(SysfsMountTest, EveryUserCanReadWhateverTheMaskIs) {
   umask(before);
 }
 
+// What is mounted in a shared mount is seen in all namespaces that have it, but not if it is mounted
+// in a slave.
 TEST_F(SysfsMountTest, NobodyElseSeesIt) {
-  const std::size_t mounts = MountCount();
-  WithOwnMounts([&] { Lay(); },
-                [&] {
-                  EXPECT_EQ(MountCount(), mounts);
-                  EXPECT_TRUE(fs::exists(sysfs() / "class/infiniband/mlx5_0"));
-                  EXPECT_EQ(FirstLine(sysfs() / "devices/virtual/dmi/id/product_name"), "a laptop");
-                  EXPECT_EQ(FirstLine(tree() / "machine.xml"), "<topology/>");
-                });
+  WithOwnMounts([&] {
+    ASSERT_EQ(mount(folder_.c_str(), folder_.c_str(), nullptr, MS_BIND, nullptr), 0) << errno;
+    ASSERT_EQ(mount(nullptr, folder_.c_str(), nullptr, MS_SHARED, nullptr), 0) << errno;
+    const std::size_t mounts = MountCount();
+    WithOwnMounts(
+        [&] {
+          Lay();
+          EXPECT_GT(MountCount(), mounts);
+        },
+        [&] {
+          EXPECT_EQ(MountCount(), mounts);
+          EXPECT_TRUE(fs::exists(sysfs() / "class/infiniband/mlx5_0"));
+          EXPECT_EQ(FirstLine(sysfs() / "devices/virtual/dmi/id/product_name"), "a laptop");
+          EXPECT_EQ(FirstLine(tree() / "machine.xml"), "<topology/>");
+        });
+  });
   EXPECT_EQ(NamesIn(sysfs() / "class/infiniband"), std::set<std::string>{"mlx5_0"});
 }
 
@@ -321,10 +364,11 @@ TEST_F(SysfsMountTest, ASecondOneLiesOverTheFirst) {
 }
 
 TEST_F(SysfsMountTest, WhoMayNotMountIsWhoHeIsInAUserNamespace) {
-  const uid_t user = geteuid();
-  const gid_t group = getegid();
   WithOwnMounts([&] {
+    if (geteuid() == 0) BecomeAnother();
     DropRightToMount();
+    const uid_t user = geteuid();
+    const gid_t group = getegid();
     const absl::Status taken = TakeMountNamespace();
     if (!taken.ok()) {
       EXPECT_TRUE(absl::IsUnavailable(taken)) << taken;
@@ -339,6 +383,17 @@ TEST_F(SysfsMountTest, WhoMayNotMountIsWhoHeIsInAUserNamespace) {
     EXPECT_EQ(status.st_uid, user);
     Lay();
     ExpectOurs();
+  });
+}
+
+TEST_F(SysfsMountTest, SaysThatItIsInAChroot) {
+  WithOwnMounts([&] {
+    ASSERT_EQ(chroot(folder_.c_str()), 0) << errno;
+    ASSERT_EQ(chdir("/"), 0) << errno;
+    const absl::Status taken = TakeMountNamespace();
+    EXPECT_TRUE(absl::IsUnavailable(taken)) << taken;
+    EXPECT_NE(taken.message().find("chroot"), absl::string_view::npos) << taken;
+    EXPECT_EQ(taken.message().find("CAP_SYS_ADMIN"), absl::string_view::npos) << taken;
   });
 }
 
