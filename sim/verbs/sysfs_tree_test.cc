@@ -134,9 +134,18 @@ TEST_F(SysfsTreeTest, WhatListsOfPciDevicesRead) {
     for (std::string line; std::getline(resources, line); ++lines) EXPECT_EQ(line.size(), 56u);
     EXPECT_EQ(lines, 7u);
     ASSERT_EQ(fs::file_size(device / "config"), 64u);
-    std::string head(4, '\0');
-    std::ifstream(device / "config", std::ios::binary).read(head.data(), 4);
-    EXPECT_EQ(head, "\x0f\x1d\xa1\xef");
+    std::string config(64, '\0');
+    std::ifstream(device / "config", std::ios::binary).read(config.data(), 64);
+    const auto word = [&config](std::size_t at) {
+      return static_cast<unsigned char>(config[at]) | static_cast<unsigned char>(config[at + 1])
+                                                          << 8;
+    };
+    EXPECT_EQ(word(0x00), 0x1d0f);
+    EXPECT_EQ(word(0x02), 0xefa1);
+    EXPECT_EQ(word(0x04), 0x0006);  // memory, bus master
+    EXPECT_EQ(word(0x0a), 0x0200);
+    EXPECT_EQ(word(0x2c), 0x1d0f);
+    EXPECT_EQ(word(0x2e), 0xefa1);
   }
 }
 

@@ -65,7 +65,7 @@ if within true 2>"$work/sysfs.err.log"; then
   [ "$(domains 'rdmap.*s0' "$work/sysfs.log")" = 2 ] || fail "not 2 NICs with --sysfs"
   pingpong --sysfs  # two processes, each in a namespace of its own
 else
-  [ "$(wc -l <"$work/sysfs.err.log")" = 1 ] && grep -F 'efa-run: --sysfs: ' "$work/sysfs.err.log" || fail "--sysfs is not refused in one line"
+  [ "$(wc -l <"$work/sysfs.err.log")" = 1 ] && grep -F 'efa-run: --sysfs: mounts of its own take' "$work/sysfs.err.log" || fail "--sysfs is not refused in one line"
   echo "--sysfs: skipped: no mount namespace can be had here"
 fi
 shows | cmp - "$work/before.log" || fail "this machine's /sys has changed"

@@ -104,9 +104,10 @@ first=$(digest) || fail "no digest"
 for _ in $(seq 2 "$runs"); do
   [ "$(digest)" = "$first" ] || fail "another digest than $first"
 done
-if "$efa_run" --quiet --sysfs true; then
+if "$efa_run" --quiet --sysfs true 2>"$work/said.txt"; then
   [ "$(digest --sysfs)" = "$first" ] || fail "with --sysfs another digest than $first"
 else
+  grep -F 'efa-run: --sysfs: mounts of its own take' "$work/said.txt" || fail "--sysfs is not refused in one line"
   echo "--sysfs: skipped: no mount namespace can be had here"
 fi
 other=$(digest --seed=2) || fail "no digest of another seed"
