@@ -66,7 +66,7 @@ std::map<std::string, std::vector<std::string>> PlacesOfEvents() {
       const bool source = file.ends_with(".h") || file.ends_with(".cc");
       if (!source || file.ends_with("_test.cc")) continue;
       const std::string text = ReadFile(entry.path());
-      if (text.find("Observer::On") == std::string::npos) continue;  // most
+      if (text.find("Tell<") == std::string::npos) continue;  // most
       for (const std::string& event : ToldIn(text)) places[event].push_back(file);
     }
   }
