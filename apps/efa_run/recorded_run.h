@@ -48,7 +48,7 @@ class RecordedRun {
   RecordedRun(const sim::explore::RunSpec& spec, std::unique_ptr<sim::verbs::RunRecordFile> record,
               int plan)
       : spec_(spec), record_(std::move(record)), plan_(plan) {}
-  // Returns where it does not.
+  // Becomes the program of the run; returns only where that fails.
   absl::Status Become(const Request& request) const;
   const sim::verbs::RunRecord& Read() const { return record_->Read(spec_.plan.rules.size()); }
 
