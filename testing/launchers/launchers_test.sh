@@ -98,20 +98,24 @@ reports_the_same() {
     "$explore" merge "$form" "$work/alone" >"$work/alone.report" 2>"$work/out.log" || fail "merge of one shard ended with $?"
     cmp "$work/alone.report" "$1.report" || fail "the report of $1 is another one"
   done
-  grep -q '^4000 seeds, ' "$1.report" || fail "not 4000 seeds"
+  grep -q '^40000 seeds, ' "$1.report" || fail "not 40000 seeds"
 }
 
 # As docs/sweeps.md has it, with tasks that are lost.
 arrays_of_slurm() {
-  local sweep=("$explore" --scenario=ping-pong --seeds=4000) status=0
+  local sweep=("$explore" --scenario=ping-pong --seeds=40000) status=0
   "${sweep[@]}" --shard=0/1 --results="$work/alone" >"$work/out.log" 2>&1 || fail "one shard ended with $?"
   cat >"$work/sweep.sbatch" <<END
 #!/bin/bash
 #SBATCH --ntasks=1 --cpus-per-task=8 --requeue --open-mode=append --output=$work/task-%a.log
 echo "\$SLURMD_NODENAME" >>$work/nodes
 sweep=(${sweep[*]@Q} --results="\$1")
-[ "\$SLURM_ARRAY_TASK_ID" != "\$KILLED" ] || { srun --quiet timeout --signal=KILL 0.3 "\${sweep[@]}"; exit 1; }
-srun --quiet "\${sweep[@]}"
+[ "\$SLURM_ARRAY_TASK_ID" = "\$KILLED" ] || exec srun --quiet "\${sweep[@]}"
+# Killed as soon as its file has results; by one thread, its seeds take longer than that.
+srun --quiet bash -c '"\$@" --jobs=1 &
+  until grep -q "\"done\":[1-9]" "\$0" || ! kill -0 \$!; do sleep 0.02; done 2>/dev/null
+  kill -9 \$!' "\$1/ping-pong-00001-of-00004.results" "\${sweep[@]}"
+exit 1
 END
   # Slurm says how many they are, and with which number they begin.
   tasks 0 "$work/parts" --array=3-9:2
@@ -121,6 +125,11 @@ END
   # One is killed as it runs, another one never begins: they are submitted again, alone.
   export DRYDOCK_SHARDS=4
   KILLED=1 tasks 1 "$work/lost" --array=0,1,3
+  # What it had done is there.
+  status=0
+  "$explore" merge "$work/lost/ping-pong-00001-of-00004.results" >"$work/out.log" 2>&1 || status=$?
+  [ $status = 1 ] && grep -qE "00001-of-00004.results has [1-9][0-9]* of its 10000 seeds" "$work/out.log" ||
+    fail "the one that was killed: merge ended with $status"
   status=0
   "$explore" merge "$work/lost" >"$work/out.log" 2>&1 || status=$?
   [ $status = 1 ] && grep -qF -- "--partial reports what is there" "$work/out.log" || fail "merge of what is not whole ended with $status"
