@@ -5,13 +5,13 @@
 set -euo pipefail
 source "$3"
 if [ "${5:-}" != inside ]; then
-  can_make_computers || { echo "skipped: no namespaces of users and networks, or no bridges, can be made here"; exit 0; }
+  skip_without_computers
   become_their_root "$0" "$PWD/$1" "$PWD/$2" "$PWD/$3" "$4" inside
 fi
 efa_run=$1 suite=$2 which=$4
 source "$(dirname "$0")/efa_known.sh"
 work=$(mktemp -d "${TEST_TMPDIR:-/tmp}/computers-XXXXXX")
-trap 'kill -9 "${computers[@]}" 2>/dev/null || true; rm -rf "$work"' EXIT
+trap 'end_computers; rm -rf "$work"' EXIT
 make_computers 2
 # The target's process moves to the second one (../two_processes).
 export DRYDOCK_PROVIDER=efa DRYDOCK_PROCESSES=2 DRYDOCK_OTHER_COMPUTER=${computers[2]}
@@ -20,6 +20,13 @@ version=$(fi_info --version | sed -n 's/^libfabric: //p')
 [ -n "$version" ] || { echo "fi_info does not say which libfabric this is"; exit 1; }
 not=$(not_kept "$version" efa 2)  # the real network adds nothing
 rules=$(breaking)
+
+IFS=: read -ra contracts <<<"$which"
+has() { "$suite" --gtest_list_tests --gtest_filter="$1" | grep '^  ' >/dev/null; }
+for contract in "${contracts[@]}"; do
+  has "$contract" || { echo "no behaviour is called $contract"; exit 1; }
+  has "$contract-$not" || echo "skipped: $contract: libfabric $version keeps none of it"
+done
 
 run() {  # FINDINGS FILTER
   on_computer 1 "$efa_run" --network=tcp://10.77.0.1:7471 --key="$work/key" --profile=p5 --nics=1 --findings="$1" \

@@ -5,7 +5,7 @@
 set -euo pipefail
 source "$(dirname "$0")/computers.sh"
 if [ "$1" != inside ]; then
-  can_make_computers || { echo "skipped: no namespaces of users and networks, or no bridges, can be made here"; exit 0; }
+  skip_without_computers
   mpirun=$(command -v mpirun.openmpi || command -v mpirun) || { echo "skipped: Open MPI is not installed (openmpi-bin)"; exit 0; }
   "$mpirun" --version 2>/dev/null | grep -qE '\((Open MPI|OpenRTE)\) 4\.' || { echo "skipped: $mpirun is not of Open MPI 4"; exit 0; }
   # By its name: of a path it takes the folder two levels up for its own, which of /bin is none.
@@ -15,7 +15,7 @@ mpirun=$2 efa_run=$3 source=$4 alltoall=${5:-}
 unset BUILD_WORKING_DIRECTORY
 # Open MPI makes sockets below TMPDIR, whose names have to be short.
 work=$(mktemp -d /tmp/mpi.XXXXXX)
-trap 'kill -9 "${computers[@]}" 2>/dev/null || true; rm -rf "$work"' EXIT
+trap 'end_computers; rm -rf "$work"' EXIT
 export HOME=$work TMPDIR=$work OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 fail() { echo "FAILED: $*"; cat "$work/log"; exit 1; }
 
@@ -40,7 +40,7 @@ run() {
   shift
   echo "== $(basename "$1"): $ranks ranks, $each on each computer"
   # Bound to processors, ranks of two computers would have the same one.
-  on_computer 1 timeout 240 "$mpirun" --mca plm_rsh_agent "$work/agent" --mca oob_tcp_if_include eth0 --bind-to none \
+  on_computer 1 timeout -k 10 240 "$mpirun" --mca plm_rsh_agent "$work/agent" --mca oob_tcp_if_include eth0 --bind-to none \
     --host "$(IFS=,; echo "${hosts[*]}")" -n "$ranks" "${words[@]}" \
     "$efa_run" --quiet --network=tcp --key="$work/key" --nics=1 "$@"
   "${line[@]}" >"$work/log" 2>&1 </dev/null || fail "exit status $?"
@@ -56,7 +56,8 @@ else
 fi
 
 compiler=$(command -v mpicc.openmpi || command -v mpicc) || compiler=false
-if ! echo '#include <mpi.h>' | "$compiler" -x c -c -o "$work/probe.o" - >"$work/log" 2>&1; then
+printf '#include <mpi.h>\n#ifndef OPEN_MPI\n#error another MPI\n#endif\n' >"$work/probe.c"
+if ! "$compiler" -c -o "$work/probe.o" "$work/probe.c" >"$work/log" 2>&1; then
   echo "skipped: Open MPI's own messages: its headers are not installed (libopenmpi-dev)"
   exit
 fi

@@ -5,13 +5,13 @@
 set -euo pipefail
 source "$(dirname "$0")/computers.sh"
 if [ "$1" != inside ]; then
-  can_make_computers || { echo "skipped: no namespaces of users and networks, or no bridges, can be made here"; exit 0; }
+  skip_without_computers
   become_their_root "$0" inside "$PWD/$1" "$PWD/$2"
 fi
 efa_run=$2 far_peer=$3
 unset BUILD_WORKING_DIRECTORY
 work=$(mktemp -d "${TEST_TMPDIR:-/tmp}/hosts-XXXXXX")
-trap 'kill -9 $(jobs -p) "${computers[@]}" 2>/dev/null || true; rm -rf "$work"' EXIT
+trap 'kill -9 $(jobs -p) 2>/dev/null || true; end_computers; rm -rf "$work"' EXIT
 fail() { echo "FAILED: $*"; tail -n +1 "$work"/*.log; exit 1; }
 
 make_computers 4
