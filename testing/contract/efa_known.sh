@@ -1,5 +1,5 @@
 # What is known of the contract suite on libfabric's provider `efa`: what it costs, and filters of GoogleTest. For the scripts that run it
-# (efa_contract_test.sh, ../systems/contract.sh), which source this.
+# (efa_contract_test.sh, efa_computers_contract_test.sh, ../systems/contract.sh), which source this.
 
 # Every endpoint takes and clears the pools of its queues, 180 MB at their full depth: most of the suite's work. No behaviour asks
 # for more than this, and large pages spare the page faults, which are dear in virtual machines.

@@ -61,7 +61,11 @@ void MoveToComputer(const char* process) {
   const int computer = static_cast<int>(syscall(SYS_pidfd_open, std::atoi(process), 0));
   if (getcwd(folder, sizeof folder) == nullptr || computer < 0 ||
       setns(computer, CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWUTS) != 0 || chdir(folder) != 0) {
-    Die(std::strerror(errno));
+    const int error = errno;
+    char why[128];
+    std::snprintf(why, sizeof why, "enter the namespaces of process %s: %s", process,
+                  std::strerror(error));
+    Die(why);
   }
   close(computer);
 }
