@@ -28,9 +28,8 @@ namespace drydock::apps {
 // sections several times.
 class ElfFile {
  public:
-  // `bytes` is the whole file, and outlives the result; `most_entries` is a lower limit on the
-  // entries that are visited. kInvalidArgument, in a few words: no ELF file of 64 bits in
-  // little-endian order.
+  // `bytes` is the whole file, and outlives the result. Walks visit at most `most_entries`, where
+  // that is less. kInvalidArgument, in a few words: no ELF file of 64 bits in little-endian order.
   static absl::StatusOr<ElfFile> Open(absl::string_view bytes,
                                       std::uint64_t most_entries = UINT64_MAX);
 
