@@ -83,7 +83,7 @@ TEST(MuseumProgramTest, AWrongTwinThatIsNotFoundEndsWithOne) {
   const ProcessEnd end =
       RunMuseum({"--exhibit=failure-never-told", "--seeds=1", "--most-seeds=1", "--capsules=none"});
   EXPECT_EQ(end.exit_code, 1) << end;
-  EXPECT_THAT(end.out, HasSubstr("failure-never-told: not found in 1 seed"));
+  EXPECT_THAT(end.out, HasSubstr("failure-never-told: not found in 1 seed\n"));
 }
 
 TEST(MuseumProgramTest, TheListNamesProjects) {
