@@ -37,13 +37,15 @@ std::string Difference(const Capsule& capsule, const Replay& replay) {
     absl::StrAppend(&text, "it was ", std::string(Name(then.verdict)), ", and is ",
                     std::string(Name(now.verdict)), " now: ");
   }
-  absl::StrAppend(&text, then.events, " events then, ", now.events, " now; ",
-                  SameUpTo(capsule, *replay.run.trace));
+  absl::StrAppend(&text, then.events, then.events == 1 ? " event then, " : " events then, ",
+                  now.events, " now; ", SameUpTo(capsule, *replay.run.trace));
   if (capsule.run.firings.has_value()) {
     const std::uint64_t listed = capsule.run.firings->size();
     const std::uint64_t fired = replay.run.trace->firing_count;
     if (fired < listed) {
-      absl::StrAppend(&text, "; ", listed - fired, " of ", listed, " firings no longer apply");
+      absl::StrAppend(&text, "; ", listed - fired, " of ", listed,
+                      listed == 1 ? " firing no longer " : " firings no longer ",
+                      listed - fired == 1 ? "applies" : "apply");
     }
   }
   if (capsule.build != Build::This()) {

@@ -73,7 +73,8 @@ Outcome RunWatched(const Scenario& scenario, Trial& trial, fabric::coverage::Rep
 }
 
 std::string Summary(const SeedResult& result) {
-  return absl::StrCat(std::string(Name(result.verdict)), ", ", result.events, " events, digest ",
+  return absl::StrCat(std::string(Name(result.verdict)), ", ", result.events,
+                      result.events == 1 ? " event, digest " : " events, digest ",
                       result.digest.ToHex());
 }
 

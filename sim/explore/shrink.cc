@@ -51,7 +51,7 @@ class Shrinker {
     for (bool smaller = true; smaller && !IsSpent();) {
       smaller = ShrinkParameters();
       smaller |= ShrinkFirings();
-      smaller |= ShrinkWild();
+      smaller |= ShrinkDisturbed();
     }
     DropRules();
     RETURN_IF_ERROR(error_);
@@ -83,8 +83,10 @@ class Shrinker {
     best_ = spec;
     run_ = *std::move(run);
     const RunSize size = SizeOf(best_, *run_.trace);
-    options_.progress(absl::StrCat(runs_, " runs: ", size.firings, " firings, ", size.operations,
-                                   " operations, ", size.disturbed, " of them not calm"));
+    options_.progress(absl::StrCat(runs_, runs_ == 1 ? " run: " : " runs: ", size.firings,
+                                   size.firings == 1 ? " firing, " : " firings, ", size.operations,
+                                   size.operations == 1 ? " operation, " : " operations, ",
+                                   size.disturbed, " of them not calm"));
     return true;
   }
 
@@ -116,7 +118,7 @@ class Shrinker {
     return best_.firings->size() < all.size();
   }
 
-  bool ShrinkWild() {
+  bool ShrinkDisturbed() {
     const bool was_all = !best_.disturbed.has_value();
     std::vector<std::uint64_t> all;
     if (was_all) {
