@@ -106,6 +106,11 @@ TEST(DoctorTest, AHealthyP5IsDescribed) {
               HasSubstr("libfabric 2.4 (/opt/amazon/efa/lib/libfabric.so.1, through ld.so.conf)"));
 }
 
+TEST(DoctorTest, AGpuWithOneNicHasNoNics) {
+  const Diagnosis diagnosis = ExamineTree(FakeMachine::Healthy("p4d"));
+  EXPECT_EQ(FindCheck(diagnosis, "pcie")->what, "8 GPUs, each with 1 NIC below the same bridge");
+}
+
 // A write through efa-direct needs the device's, rdma-core's and libfabric's.
 TEST(DoctorTest, TheFirstTransferIsOneThatTheMachineCanDo) {
   const auto next = [](const FakeMachine& machine) { return FormatText(ExamineTree(machine), {}); };

@@ -118,8 +118,11 @@ void CheckPcie(const MachineFacts& machine, Findings& findings) {
   if (near.count(0) > 0) {
     findings.Info("pcie", "a GPU shares no bridge with any NIC that the system reports", more);
   } else {
-    findings.Ok("pcie", absl::StrCat(machine.gpus.size(), " GPUs, each with ",
-                                     absl::StrJoin(near, " or "), " NICs below the same bridge"));
+    const bool one = near.size() == 1 && *near.begin() == 1;
+    findings.Ok("pcie", absl::StrCat(FormatCount(machine.gpus.size(), "GPU"),
+                                     machine.gpus.size() == 1 ? ", with " : ", each with ",
+                                     absl::StrJoin(near, " or "), one ? " NIC" : " NICs",
+                                     " below the same bridge"));
   }
 }
 

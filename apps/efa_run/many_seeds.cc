@@ -18,6 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "drydock/apps/common/units.h"
 #include "drydock/apps/efa_run/capsules.h"
 #include "drydock/apps/efa_run/recorded_run.h"
 #include "drydock/apps/efa_run/say.h"
@@ -46,8 +47,7 @@ class SeedReport {
     const auto now = std::chrono::steady_clock::now();
     if (is_watched_ && now - said_ > std::chrono::seconds(1)) {
       said_ = now;
-      std::fprintf(stderr, "\r%llu seeds, %zu failed ", static_cast<unsigned long long>(runs_),
-                   failed_.size());
+      std::fprintf(stderr, "\r%s, %zu failed ", FormatCount(runs_, "seed").c_str(), failed_.size());
     }
     return was_run_;
   }
@@ -65,8 +65,8 @@ class SeedReport {
     const std::size_t named = std::min(failed_.size(), kNamed);
     const std::string seeds =
         absl::StrJoin(failed_.begin(), failed_.begin() + static_cast<std::ptrdiff_t>(named), ", ");
-    std::fprintf(stderr, "efa-run: %zu of %llu seeds failed%s%s%s\n", failed_.size(),
-                 static_cast<unsigned long long>(runs_), named > 0 ? ": " : "", seeds.c_str(),
+    std::fprintf(stderr, "efa-run: %zu of %s failed%s%s%s\n", failed_.size(),
+                 FormatCount(runs_, "seed").c_str(), named > 0 ? ": " : "", seeds.c_str(),
                  failed_.size() > named ? ", ..." : "");
     return failed_.empty() ? 0 : 1;
   }

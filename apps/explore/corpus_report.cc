@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "drydock/apps/common/units.h"
 #include "drydock/apps/explore/report.h"
 #include "drydock/sim/explore/explorer.h"
 #include "drydock/sim/explore/verdict.h"
@@ -22,9 +23,10 @@ std::string FormatCorpus(const CorpusReport& corpus, const std::string& folder) 
     absl::StrAppend(&text, "\n", path, " fails now: ", std::string(Name(result.verdict)), ": ",
                     result.text, "\n  ", ReplayCapsuleCommand(path), "\n");
   }
-  absl::StrAppend(&text, "corpus ", folder, ": ", corpus.found, " runs were there, ",
-                  corpus.regressions.size(), " of them fail now; ", corpus.kept, " new; ",
-                  corpus.features, " features\n");
+  absl::StrAppend(&text, "corpus ", folder, ": ", FormatCount(corpus.found, "run"),
+                  corpus.found == 1 ? " was there, " : " were there, ", corpus.regressions.size(),
+                  corpus.regressions.size() == 1 ? " of them fails now; " : " of them fail now; ",
+                  corpus.kept, " new; ", FormatCount(corpus.features, "feature"), "\n");
   return text;
 }
 

@@ -22,6 +22,7 @@
 #include "drydock/apps/common/output_file.h"
 #include "drydock/apps/common/progress.h"
 #include "drydock/apps/common/report/output_flags.h"
+#include "drydock/apps/common/units.h"
 #include "drydock/apps/explore/arguments.h"
 #include "drydock/apps/explore/capsule_commands.h"
 #include "drydock/apps/explore/corpus_report.h"
@@ -214,11 +215,13 @@ absl::StatusOr<Explored> ExploreUntil(const Arguments& arguments, const ExploreO
   ASSIGN_OR_RETURN(auto covered, ExploreUntilCovered(*arguments.scenario, options, block));
   Explored explored;
   explored.report = std::move(covered.report);
-  explored.end = covered.covered
-                     ? absl::StrCat("covered: the last ", block, " seeds showed nothing new\n")
-                     : absl::StrCat("not covered with ", explored.report.seeds, " seeds",
-                                    covered.never_held.empty() ? "" : ": never held: ",
-                                    absl::StrJoin(covered.never_held, ", "), "\n");
+  explored.end =
+      covered.covered
+          ? absl::StrCat("covered: the last ", block == 1 ? "seed" : FormatCount(block, "seed"),
+                         " showed nothing new\n")
+          : absl::StrCat("not covered with ", FormatCount(explored.report.seeds, "seed"),
+                         covered.never_held.empty() ? "" : ": never held: ",
+                         absl::StrJoin(covered.never_held, ", "), "\n");
   return explored;
 }
 

@@ -147,6 +147,9 @@ TEST(ExploreCoverageTest, UntilCoveredStopsEarlyOrSaysWhatIsMissing) {
   EXPECT_EQ(late.LastLine(),
             "not covered with 60 seeds: never held: classic: a machine could not be opened, "
             "classic: the program gave up");
+  const ProcessEnd one =
+      RunExplore({"--scenario=barrier", "--faults=none", "--seeds=1", "--until=covered:1"});
+  EXPECT_THAT(one.LastLine(), HasSubstr("not covered with 1 seed: never held: "));
   const ProcessEnd swarm = RunExplore({"--scenario=barrier", "--seeds=5000", "--until=covered:25"});
   EXPECT_EQ(swarm.LastLine(), "covered: the last 25 seeds showed nothing new");
 }

@@ -83,7 +83,7 @@ std::string Report(const PlayResult& result, const Scene& scene, OutputForm form
       "goal      ", scene.source, "\nmachines  ", result.ranks.size(), " of ",
       FormatCount(scene.nics, "NIC"), ", simulated EFA (profile ", scene.profile, "), seed ",
       scene.seed, scene.flows ? ", long messages as flows" : "", "\nsimulated ",
-      FormatDuration(result.simulated), ", ", result.events, " events\n");
+      FormatDuration(result.simulated), ", ", FormatCount(result.events, "event"), "\n");
   if (result.unreceived > 0) {
     absl::StrAppend(&out, "left      ", FormatCount(result.unreceived, "message"),
                     " that nobody received\n");

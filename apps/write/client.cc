@@ -41,8 +41,8 @@ absl::StatusOr<RandomFillMessage> MakeRequest(const ClientOptions& options) {
   const std::uint64_t pages = options.region_bytes / options.page_bytes;
   if (options.page_count > pages) {
     return absl::InvalidArgumentError(absl::StrCat(
-        options.page_count, " pages of ", FormatBytes(options.page_bytes),
-        " do not fit the region of ", FormatBytes(options.region_bytes), ", which has ", pages));
+        "the region of ", FormatBytes(options.region_bytes), " has ", FormatCount(pages, "page"),
+        " of ", FormatBytes(options.page_bytes), ", not ", options.page_count));
   }
   request.page_indices = ScatteredPages(options.page_count, pages, options.data_seed);
   RETURN_IF_ERROR(CheckRequest(request, options.region_bytes));

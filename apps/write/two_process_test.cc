@@ -254,7 +254,7 @@ TEST_F(TwoProcessTest, BadRequestsAreRefusedBeforeTheServerIsAsked) {
   StartServer({kPatient});
   const std::vector<std::pair<std::vector<std::string>, const char*>> cases = {
       {{"1000"}, "page size 1000 does not divide"},
-      {{"1048576", "17"}, "17 pages of 1 MiB do not fit"},
+      {{"1048576", "17"}, "16 pages of 1 MiB, not 17"},
       {{"4096", "0"}, "no pages are asked for"},
       {{"18446744073709551616"}, "--page-size=18446744073709551616 is not valid: it takes a size"},
       {{"--nic=nowhere9"}, "no NIC 'nowhere9': there are "},

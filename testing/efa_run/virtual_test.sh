@@ -69,6 +69,8 @@ done
 echo "== many seeds: those that fail are named, and the first can be run again"
 run --seeds=1..8 -- "$program" waits
 [ "$status" = 0 ] && [ "$(cat "$work/said.txt")" = "efa-run: 0 of 8 seeds failed" ] || fail "8 seeds: $status"
+run --seeds=8..8 -- "$program" waits
+[ "$status" = 0 ] && [ "$(cat "$work/said.txt")" = "efa-run: 0 of 1 seed failed" ] || fail "1 seed: $status"
 echo '{"rules": []}' >"$work/a plan.json"
 run --seeds=2..21 --faults="$work/a plan.json" -- "$program" odd
 [ "$status" = 1 ] || fail "seeds of which some fail: $status"
