@@ -107,7 +107,7 @@ TEST(DoctorTest, AHealthyP5IsDescribed) {
 }
 
 TEST(DoctorTest, AGpuWithOneNicHasNoNics) {
-  const Diagnosis diagnosis = ExamineTree(FakeMachine::Healthy("p4d"));
+  const Diagnosis diagnosis = ExamineTree(FakeMachine::Healthy("g5"));
   EXPECT_EQ(FindCheck(diagnosis, "pcie")->what, "8 GPUs, each with 1 NIC below the same bridge");
 }
 
