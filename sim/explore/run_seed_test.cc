@@ -294,7 +294,7 @@ TEST(RunSeedTest, ProgramThatRemembersItsRunsIsNondeterministic) {
   const SeedResult result = RunSeedChecked(scenario, 7, NoFaults(), /*twice=*/true);
   EXPECT_EQ(result.verdict, Verdict::kNondeterministic);
   EXPECT_THAT(result.text,
-              AllOf(StartsWith("two runs differ: correct, 1 events"), HasSubstr("after 2000 ns")));
+              AllOf(StartsWith("two runs differ: correct, 1 event,"), HasSubstr("after 2000 ns")));
   // Without a second run this is not detected.
   EXPECT_EQ(RunSeedChecked(scenario, 7, NoFaults(), false).verdict, Verdict::kCorrect);
 }
