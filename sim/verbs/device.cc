@@ -26,6 +26,7 @@
 #include "drydock/sim/verbs/queue_pair.h"
 #include "drydock/sim/verbs/refusal.h"
 #include "drydock/sim/verbs/termination.h"
+#include "drydock/sim/verbs/unsupported.h"
 
 // Macros of the header that stand before the functions of the same name.
 #undef ibv_query_port
@@ -167,6 +168,7 @@ void FillFunctions(Context& context, ibv_device* device) {
   verbs.alloc_parent_domain = AllocateParentDomain;
   verbs.create_qp_ex = CreateQueuePair;
   verbs.sz = sizeof(verbs_context);
+  RefuseByContext(verbs);
   ibv_context& plain = verbs.context;
   plain.device = device;
   plain.ops.poll_cq = PollQueue;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -188,6 +189,17 @@ bool IsDmabuf(int fd) {
   return name.starts_with("/dmabuf:") || name.starts_with("/memfd:");
 }
 
+// In bytes; the largest where the system does not say. A memfd has a position, which is the
+// program's: it is not moved.
+std::uint64_t SizeOfDmabuf(int fd) {
+  struct stat status {};
+  if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode)) {
+    return static_cast<std::uint64_t>(status.st_size);
+  }
+  const off_t end = lseek(fd, 0, SEEK_END);
+  return end < 0 ? UINT64_MAX : static_cast<std::uint64_t>(end);
+}
+
 }  // namespace
 
 ibv_mr* RegisterBuffer(ibv_pd* pd, Buffer* buffer, void* address, std::size_t length, int access) {
@@ -290,14 +302,19 @@ ibv_mr* ibv_reg_mr_iova2(ibv_pd* pd, void* address, std::size_t length, std::uin
 
 // Memory of a device that can be reached by the host at `iova`, as the stand-ins for GPUs can;
 // memory that only the device itself can touch is refused.
-ibv_mr* ibv_reg_dmabuf_mr(ibv_pd* pd, std::uint64_t, std::size_t length, std::uint64_t iova, int fd,
-                          int access) {
+ibv_mr* ibv_reg_dmabuf_mr(ibv_pd* pd, std::uint64_t offset, std::size_t length, std::uint64_t iova,
+                          int fd, int access) {
   if (fcntl(fd, F_GETFD) < 0) {
     errno = EBADF;
     return nullptr;
   }
   if (!IsDmabuf(fd)) {  // linux drivers/dma-buf/dma-buf.c, dma_buf_get
     return RefuseObject("ibv_reg_dmabuf_mr: the descriptor is no dmabuf", EINVAL);
+  }
+  // linux drivers/infiniband/core/umem_dmabuf.c, ib_umem_dmabuf_get
+  const std::uint64_t bytes = SizeOfDmabuf(fd);
+  if (offset > bytes || length > bytes - offset) {
+    return RefuseObject("ibv_reg_dmabuf_mr: the range is not in the dmabuf", EINVAL);
   }
   auto* address = reinterpret_cast<void*>(iova);
   if (!MayBePinned(address, length, /*write=*/false)) {

@@ -10,6 +10,7 @@
 
 #include "drydock/sim/verbs/machine.h"
 #include "drydock/sim/verbs/queue_pair.h"
+#include "drydock/sim/verbs/refusal.h"
 
 namespace drydock::sim::verbs {
 
@@ -62,7 +63,10 @@ int AppendInline(BuiltWork& built, const void* data, std::size_t bytes, std::siz
 
 int Build(const QueuePair& queue_pair, const ibv_send_wr& request, BuiltWork& built) {
   if (const int error = queue_pair.CheckSend(request.send_flags); error != 0) return error;
-  if (request.opcode != IBV_WR_SEND && request.opcode != IBV_WR_SEND_WITH_IMM) return EINVAL;
+  if (request.opcode != IBV_WR_SEND && request.opcode != IBV_WR_SEND_WITH_IMM) {
+    return Refuse("ibv_post_send: EFA sends by it; reads and writes are posted by ibv_wr_start",
+                  EINVAL);
+  }
   built.wr_id = request.wr_id;
   if (request.opcode == IBV_WR_SEND_WITH_IMM) {
     built.work.has_immediate = true;

@@ -177,9 +177,14 @@ int QueuePair::CheckSendDoorbell() const { return rung_sends_.moved ? Refuse(kDr
 int QueuePair::CheckSend(unsigned flags) const {
   if (const int error = CheckSendDoorbell(); error != 0) return error;
   const bool ready = qp_base.state == IBV_QPS_RTS || qp_base.state == IBV_QPS_SQD;
-  const bool signalled = all_signalled_ || (flags & IBV_SEND_SIGNALED) != 0;
-  const bool known = (flags & ~(IBV_SEND_SIGNALED | IBV_SEND_INLINE)) == 0;
-  return ready && signalled && known ? 0 : EINVAL;
+  if (!ready) return EINVAL;
+  if (!all_signalled_ && (flags & IBV_SEND_SIGNALED) == 0) {
+    return Refuse("ibv_post_send: every request of EFA is signalled", EINVAL);
+  }
+  if ((flags & ~(IBV_SEND_SIGNALED | IBV_SEND_INLINE)) != 0) {
+    return Refuse("ibv_post_send: EFA takes no flags but those of signalled and inline", EINVAL);
+  }
+  return 0;
 }
 
 int QueuePair::PostSend(BuiltWork& made) {

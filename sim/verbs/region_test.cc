@@ -150,6 +150,12 @@ TEST_F(RegionTest, MemoryBehindADescriptor) {
   EXPECT_EQ(ibv_dereg_mr(region), 0);
   EXPECT_EQ(ibv_reg_dmabuf_mr(end_.domain, 0, 0, iova, fd, IBV_ACCESS_LOCAL_WRITE), nullptr);
   EXPECT_EQ(errno, EINVAL);
+  for (const std::uint64_t offset : {std::uint64_t{1}, std::uint64_t{1} << 20, ~std::uint64_t{0}}) {
+    errno = 0;  // 64 KiB from there are not in it
+    EXPECT_EQ(ibv_reg_dmabuf_mr(end_.domain, offset, 1 << 16, iova, fd, IBV_ACCESS_LOCAL_WRITE),
+              nullptr);
+    EXPECT_EQ(errno, EINVAL) << offset;
+  }
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   errno = 0;

@@ -170,6 +170,7 @@ class SysfsMountTest : public testing::Test {
   // Paths and contents as aws-ofi-nccl and NIXL take them.
   void ExpectOurs(const fs::path& root) const {
     EXPECT_EQ(FirstLine(root / "devices/virtual/dmi/id/product_name"), "p5.48xlarge");
+    EXPECT_EQ(FirstLine(root / "class/dmi/id/product_name"), "p5.48xlarge");
     EXPECT_EQ(FirstLine(root / "devices/virtual/dmi/id/board_asset_tag").substr(0, 2), "i-");
     std::set<std::string> names;
     for (const NicProfile& nic : profile_.nics) {

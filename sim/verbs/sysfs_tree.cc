@@ -183,6 +183,7 @@ Tree TreeOf(const Profile& profile) {
   tree.File("devices/virtual/dmi/id/product_name", type);
   tree.File("devices/virtual/dmi/id/sys_vendor", "Amazon EC2");
   tree.File("devices/virtual/dmi/id/board_asset_tag", "i-00000000000000000");
+  tree.Link("class/dmi/id", "../../devices/virtual/dmi/id");
   for (std::size_t i = 0; i < profile.nics.size(); ++i) AddNic(profile, i, tree);
   return tree;
 }

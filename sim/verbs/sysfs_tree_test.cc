@@ -102,6 +102,7 @@ TEST_F(SysfsTreeTest, WhatPluginsRead) {
     ASSERT_TRUE(WriteSysfsTree(profile, root.string()).ok());
     EXPECT_EQ(FirstLine(root / "devices/virtual/dmi/id/product_name"), profile.aliases.front());
     EXPECT_EQ(FirstLine(root / "devices/virtual/dmi/id/board_asset_tag").substr(0, 2), "i-");
+    EXPECT_EQ(FirstLine(root / "class/dmi/id/product_name"), profile.aliases.front());
     std::set<std::string> guids;
     for (const NicProfile& nic : profile.nics) {
       const fs::path device = root / "bus/pci/devices" / nic.pci_address;

@@ -1,6 +1,8 @@
 // Functions that EFA does not have, or the simulated one has not: each call gives the error that
 // its manual page has for that, and prints so once.
 
+#include "drydock/sim/verbs/unsupported.h"
+
 #include <infiniband/verbs.h>
 
 #include <cerrno>
@@ -29,6 +31,43 @@ int FreeHints(void*) { return Refuse(kHints); }
 int ExportDeviceMemory(ibv_dm*) {
   errno = Refuse(kDeviceMemory);
   return -1;
+}
+
+void RefuseByContext(verbs_context& verbs) {
+  verbs.context.ops.alloc_mw = [](ibv_pd*, ibv_mw_type) -> ibv_mw* {
+    return RefuseObject("ibv_alloc_mw: EFA has no memory windows");
+  };
+  verbs.advise_mr = [](ibv_pd*, ibv_advise_mr_advice, std::uint32_t, ibv_sge*, std::uint32_t) {
+    return Refuse("ibv_advise_mr: EFA's regions are pinned and take no advice");
+  };
+  verbs.alloc_null_mr = [](ibv_pd*) -> ibv_mr* {
+    return RefuseObject("ibv_alloc_null_mr: EFA has no regions without memory");
+  };
+  verbs.create_counters = [](ibv_context*, ibv_counters_init_attr*) -> ibv_counters* {
+    return RefuseObject("ibv_create_counters: EFA has no counters of flows");
+  };
+  verbs.alloc_dm = [](ibv_context*, ibv_alloc_dm_attr*) -> ibv_dm* {
+    return RefuseObject("ibv_alloc_dm: EFA has no device memory");
+  };
+  verbs.modify_cq = [](ibv_cq*, ibv_modify_cq_attr*) {
+    return Refuse("ibv_modify_cq: EFA does not moderate completions");
+  };
+  verbs.create_wq = [](ibv_context*, ibv_wq_init_attr*) -> ibv_wq* {
+    return RefuseObject("ibv_create_wq: EFA has no work queues of their own");
+  };
+  verbs.create_rwq_ind_table = [](ibv_context*, ibv_rwq_ind_table_init_attr*) {
+    return static_cast<ibv_rwq_ind_table*>(
+        RefuseObject("ibv_create_rwq_ind_table: EFA has no work queues of their own"));
+  };
+  verbs.query_rt_values = [](ibv_context*, ibv_values_ex*) {
+    return Refuse("ibv_query_rt_values_ex: EFA shows no clock");
+  };
+  verbs.create_srq_ex = [](ibv_context*, ibv_srq_init_attr_ex*) -> ibv_srq* {
+    return RefuseObject(kShared);
+  };
+  verbs.open_xrcd = [](ibv_context*, ibv_xrcd_init_attr*) -> ibv_xrcd* {
+    return RefuseObject("ibv_open_xrcd: EFA has no extended reliable connections");
+  };
 }
 
 }  // namespace drydock::sim::verbs

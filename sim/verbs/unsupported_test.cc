@@ -105,6 +105,47 @@ TEST_F(UnsupportedTest, EachKindIsSaidOnceWithItsReason) {
          return object(efadv_create_qp_ex(
              context, &attr, reinterpret_cast<efadv_qp_init_attr*>(bytes), sizeof bytes));
        }},
+      {"ibv_alloc_mw: EFA", EOPNOTSUPP,
+       [&] { return object(ibv_alloc_mw(end_.domain, IBV_MW_TYPE_2)); }},
+      {"ibv_advise_mr: EFA", EOPNOTSUPP,
+       [&] { return ibv_advise_mr(end_.domain, IBV_ADVISE_MR_ADVICE_PREFETCH, 0, nullptr, 0); }},
+      {"ibv_alloc_null_mr: EFA", EOPNOTSUPP,
+       [&] { return object(ibv_alloc_null_mr(end_.domain)); }},
+      {"ibv_create_counters: EFA", EOPNOTSUPP,
+       [&] {
+         ibv_counters_init_attr attr{};
+         return object(ibv_create_counters(context, &attr));
+       }},
+      {"ibv_alloc_dm: EFA", EOPNOTSUPP,
+       [&] {
+         ibv_alloc_dm_attr attr{};
+         return object(ibv_alloc_dm(context, &attr));
+       }},
+      {"ibv_modify_cq: EFA", EOPNOTSUPP,
+       [&] {
+         ibv_modify_cq_attr attr{};
+         return ibv_modify_cq(ibv_cq_ex_to_cq(end_.send_queue), &attr);
+       }},
+      {"ibv_create_wq: EFA", EOPNOTSUPP,
+       [&] {
+         ibv_wq_init_attr attr{};
+         return object(ibv_create_wq(context, &attr));
+       }},
+      {"ibv_create_rwq_ind_table: EFA", EOPNOTSUPP,
+       [&] {
+         ibv_rwq_ind_table_init_attr attr{};
+         return object(ibv_create_rwq_ind_table(context, &attr));
+       }},
+      {"ibv_query_rt_values_ex: EFA", EOPNOTSUPP,
+       [&] {
+         ibv_values_ex values{};
+         return ibv_query_rt_values_ex(context, &values);
+       }},
+      {"ibv_open_xrcd: EFA", EOPNOTSUPP,
+       [&] {
+         ibv_xrcd_init_attr attr{};
+         return object(ibv_open_xrcd(context, &attr));
+       }},
       {"ibv_req_notify_cq", EOPNOTSUPP,
        [&] { return ibv_req_notify_cq(ibv_cq_ex_to_cq(end_.send_queue), 1); }},
   };
